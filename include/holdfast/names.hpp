@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/entropy.hpp>
+#include <holdfast/error.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// The three things that must not be confused: what is held, by whom, and which holding it is.
+///
+/// They are distinct types, so that a name cannot be passed where an owner is meant.
+namespace holdfast {
+
+/// What is held: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
+class lock_name {
+public:
+    static constexpr std::size_t max_bytes = 512;
+
+    /// Errors: invalid_argument (empty, too long, not text); the detail says which.
+    [[nodiscard]] static result<lock_name> make(std::string_view text);
+
+    [[nodiscard]] const std::string& value() const noexcept { return value_; }
+    friend auto operator<=>(const lock_name&, const lock_name&) = default;
+
+private:
+    explicit lock_name(std::string_view text) : value_(text) {}
+    std::string value_;
+};
+
+/// Who holds it: drawn anew for each acquisition, 128 random bits as 32 hex digits.
+/// Whoever knows it can release the lease: it is a secret, and is never logged or listed.
+class owner_token {
+public:
+    [[nodiscard]] static owner_token draw(entropy& source);
+
+    /// An owner that came over a wire. Errors: corrupt, if it is not 32 hex digits.
+    [[nodiscard]] static result<owner_token> parse(std::string_view text);
+
+    [[nodiscard]] const std::string& value() const noexcept { return value_; }
+    friend auto operator<=>(const owner_token&, const owner_token&) = default;
+
+private:
+    explicit owner_token(std::string text) : value_(std::move(text)) {}
+    std::string value_;
+};
+
+/// Which holding of a name this is: strictly grows from one grant of a name to the next, for ever.
+/// Send it along with every write that the lease protects; the resource keeps the largest fence it
+/// has seen and refuses a smaller one. Below 2^53, so that it survives JSON and Lua.
+struct fencing_token {
+    std::uint64_t value = 0;
+
+    friend auto operator<=>(const fencing_token&, const fencing_token&) = default;
+};
+
+[[nodiscard]] inline std::string to_string(fencing_token fence) { return std::to_string(fence.value); }
+
+}  // namespace holdfast
+
+template <>
+struct std::hash<holdfast::lock_name> {
+    std::size_t operator()(const holdfast::lock_name& name) const noexcept {
+        return std::hash<std::string>{}(name.value());
+    }
+};
+
+template <>
+struct std::hash<holdfast::owner_token> {
+    std::size_t operator()(const holdfast::owner_token& owner) const noexcept {
+        return std::hash<std::string>{}(owner.value());
+    }
+};

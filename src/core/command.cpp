@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/command_engine.hpp>
+
+#include <boost/uuid/detail/sha1.hpp>
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+std::string sha1_of(std::string_view text) {
+    boost::uuids::detail::sha1 hash;
+    hash.process_bytes(text.data(), text.size());
+    boost::uuids::detail::sha1::digest_type digest{};
+    hash.get_digest(digest);
+    std::string out;
+    for (const auto word : digest) out += fmt::format("{:08x}", word);
+    return out;
+}
+
+result<reply> checked(result<reply> answer) {
+    if (answer && answer->is_error()) return std::unexpected(to_error(*answer));
+    return answer;
+}
+
+}  // namespace
+
+script::script(std::string source) : source_(std::move(source)), sha1_(sha1_of(source_)) {}
+
+result<reply> command_session::execute(const command& c, time_point give_up) {
+    result<reply> answer;
+    exchange({&c, 1}, {&answer, 1}, give_up);
+    return checked(std::move(answer));
+}
+
+result<reply> command_engine::execute(const command& c, time_point give_up) {
+    result<reply> answer;
+    exchange({&c, 1}, {&answer, 1}, give_up);
+    return checked(std::move(answer));
+}
+
+result<reply> command_engine::evaluate(const script& s, std::span<const std::string_view> keys,
+                                       std::span<const std::string_view> args, time_point give_up,
+                                       repeat again) {
+    const std::string count = std::to_string(keys.size());
+    std::vector<std::string_view> list{"EVALSHA", s.sha1(), count};
+    list.insert(list.end(), keys.begin(), keys.end());
+    list.insert(list.end(), args.begin(), args.end());
+    return execute(command{list, again, &s}, give_up);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/names.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast {
+namespace {
+
+// How many bytes the UTF-8 sequence at the front takes, or 0 if it is not one (overlong forms,
+// surrogates and values past U+10FFFF are not).
+std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
+    const unsigned char first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xC2) return 0;
+    if (first < 0xE0) return tail(1) ? 2 : 0;
+    if (first < 0xF0) {
+        if (!tail(1) || !tail(2)) return 0;
+        if (first == 0xE0 && byte(1) < 0xA0) return 0;
+        if (first == 0xED && byte(1) >= 0xA0) return 0;
+        return 3;
+    }
+    if (first > 0xF4 || !tail(1) || !tail(2) || !tail(3)) return 0;
+    if (first == 0xF0 && byte(1) < 0x90) return 0;
+    if (first == 0xF4 && byte(1) >= 0x90) return 0;
+    return 4;
+}
+
+}  // namespace
+
+result<lock_name> lock_name::make(std::string_view text) {
+    if (text.empty()) return fail(errc::invalid_argument, "name is empty: give it 1 to 512 bytes");
+    if (text.size() > max_bytes) {
+        return fail(errc::invalid_argument,
+                    fmt::format("name has {} bytes: at most {} are taken", text.size(), max_bytes));
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (byte < 0x20 || byte == 0x7F) {
+            return fail(errc::invalid_argument,
+                        fmt::format("name has the control character 0x{:02x} at byte {}: names are "
+                                    "text",
+                                    byte, at));
+        }
+        const std::size_t length = utf8_length(text.substr(at));
+        if (length == 0) {
+            return fail(errc::invalid_argument,
+                        fmt::format("name is not UTF-8 at byte {}: names are text", at));
+        }
+        at += length;
+    }
+    return lock_name(text);
+}
+
+owner_token owner_token::draw(entropy& source) {
+    std::array<std::byte, 16> bits{};
+    source.fill(bits);
+    std::string text;
+    text.reserve(2 * bits.size());
+    for (const std::byte b : bits) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        text += digits[std::to_integer<unsigned>(b) >> 4];
+        text += digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return owner_token(std::move(text));
+}
+
+result<owner_token> owner_token::parse(std::string_view text) {
+    const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    if (text.size() != 32 || !std::ranges::all_of(text, is_hex)) {
+        return fail(errc::corrupt, "owner is not 32 hex digits");
+    }
+    return owner_token(std::string(text));
+}
+
+}  // namespace holdfast
