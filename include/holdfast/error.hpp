@@ -33,7 +33,8 @@ enum class errc {
     invalid_argument,
     /// The caller's stop token fired. Nothing is held and nothing is left behind.
     cancelled,
-    /// What is stored is not what we store: another program's value, or damage. Nothing was touched.
+    /// What is stored is not what we store: another program's value, or damage. Nothing was
+    /// touched.
     corrupt,
 };
 
