@@ -46,7 +46,7 @@ struct error {
     errc code;
     std::string detail;
 
-    friend bool operator==(const error& e, errc code) noexcept { return e.code == code; }
+    friend bool operator==(const error& e, errc wanted) noexcept { return e.code == wanted; }
 };
 
 /// "busy: lock 'orders/42' is held by someone else".

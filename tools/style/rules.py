@@ -20,7 +20,8 @@ LINE_CHARACTERS = 100
 # Only here may the machine's clock and its randomness be touched …
 RUNTIME = ("src/runtime/",)
 # … except that what measures or drives real servers needs real time.
-REAL_TIME = ("bench/", "test/integration/", "test/support/", "apps/holdfast/bench")
+REAL_TIME = ("bench/", "test/integration/", "test/differential/", "test/support/",
+             "apps/holdfast/bench")
 
 CLOCKS = (r"\bclock_gettime\b|\bsystem_clock::now\b|\bhigh_resolution_clock\b|\bgettimeofday\b"
           r"|\btime\s*\(\s*(nullptr|NULL|0)\s*\)")

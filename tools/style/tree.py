@@ -4,6 +4,7 @@
 import functools
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,11 +89,12 @@ class Tree:
 
 
 def list_paths(root):
-    """What git knows or would take; in an unpacked archive, what lies there."""
+    """What git knows or would take; what lies there, if git is of no help (an unpacked archive)."""
     git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    if (root / ".git").exists():
-        names = subprocess.run(git, check=True, capture_output=True, text=True).stdout
-        return {name for name in names.split("\0") if name}
+    if (root / ".git").exists() and shutil.which("git"):
+        asked = subprocess.run(git, check=False, capture_output=True, text=True)
+        if asked.returncode == 0:
+            return {name for name in asked.stdout.split("\0") if name}
     found = set()
     for directory, below, names in os.walk(root):
         below[:] = [d for d in below if d not in UNTRACKED_DIRECTORIES]
