@@ -82,6 +82,9 @@ private:
 ///
 ///     memory:                 in this process, an engine of its own
 ///     memory:NAME             in this process, shared by all that open the same NAME
+///     redis://host:6379/0     Redis (rediss:// with TLS, redis+unix:///path for a socket); the
+///                             client's options are in redis.hpp, and prefix= (default "lock:") is
+///                             what stands before a name in its key
 ///
 /// Errors: invalid_argument (unknown scheme or option; the detail says what was meant), unsupported
 /// (an engine that this build leaves out), unavailable, denied.

@@ -104,6 +104,7 @@ struct redis_target {
 /// Reads the password from password_file or password_env, if the URL says so.
 /// Errors: invalid_argument; the detail names the option and what it takes, never a value.
 [[nodiscard]] result<redis_target> parse_redis_url(std::string_view text);
+[[nodiscard]] result<redis_target> parse_redis_url(const url& parsed);
 
 /// The options of a URL whose hosts and path mean something else (Sentinel, Cluster, a quorum).
 [[nodiscard]] result<redis_options> parse_redis_options(const url& parsed);

@@ -18,6 +18,12 @@ constexpr store_opener memory_opener = open_memory;
 constexpr store_opener memory_opener = nullptr;
 #endif
 
+#ifdef HOLDFAST_HAS_REDIS
+constexpr store_opener redis_opener = open_redis;
+#else
+constexpr store_opener redis_opener = nullptr;
+#endif
+
 struct engine {
     std::string_view scheme;
     std::string_view option;   ///< The build option that leaves it out.
@@ -26,9 +32,22 @@ struct engine {
 
 constexpr std::array engines{
     engine{"memory", "HOLDFAST_ENGINE_MEMORY", memory_opener},
+    engine{"redis", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"rediss", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
 };
 
 }  // namespace
+
+std::optional<std::string> take_option(url& where, std::string_view name) {
+    const auto found = std::ranges::find(where.options, name, [](const auto& option) {
+        return std::string_view(option.first);
+    });
+    if (found == where.options.end()) return std::nullopt;
+    std::string value = std::move(found->second);
+    where.options.erase(found);
+    return value;
+}
 
 result<void> only_options(const url& where, std::span<const std::string_view> known) {
     for (const auto& [name, value] : where.options) {

@@ -201,33 +201,37 @@ result<redis_options> parse_redis_options(const url& parsed) {
 result<redis_target> parse_redis_url(std::string_view text) {
     auto parsed = parse_url(text);
     if (!parsed) return std::unexpected(parsed.error());
+    return parse_redis_url(*parsed);
+}
+
+result<redis_target> parse_redis_url(const url& parsed) {
     constexpr std::array<std::string_view, 3> schemes{"redis", "rediss", "redis+unix"};
-    if (std::ranges::find(schemes, parsed->scheme) == schemes.end()) {
+    if (std::ranges::find(schemes, parsed.scheme) == schemes.end()) {
         return fail(errc::invalid_argument,
                     fmt::format("'{}' is not a scheme of a Redis server: redis, rediss and "
                                 "redis+unix are{}",
-                                parsed->scheme, did_you_mean(parsed->scheme, schemes)));
+                                parsed.scheme, did_you_mean(parsed.scheme, schemes)));
     }
-    auto options = parse_redis_options(*parsed);
+    auto options = parse_redis_options(parsed);
     if (!options) return std::unexpected(options.error());
     redis_target target{.address = {}, .options = std::move(*options)};
-    if (parsed->scheme == "redis+unix") {
-        if (!parsed->hosts.empty() || parsed->path.size() < 2) {
+    if (parsed.scheme == "redis+unix") {
+        if (!parsed.hosts.empty() || parsed.path.size() < 2) {
             return fail(errc::invalid_argument,
                         "a redis+unix: URL holds a path, as in redis+unix:///run/redis.sock");
         }
-        target.address.unix_path = parsed->path;
+        target.address.unix_path = parsed.path;
         return target;
     }
-    if (parsed->hosts.size() != 1) {
+    if (parsed.hosts.size() != 1) {
         return fail(errc::invalid_argument, "a redis: URL names one host, as in redis://db1:6379");
     }
-    target.address.host = parsed->hosts[0].name;
-    target.address.port = parsed->hosts[0].port.value_or(6379);
-    target.options.tls.enabled = parsed->scheme == "rediss";
-    auto database = database_of_path(parsed->path);
+    target.address.host = parsed.hosts[0].name;
+    target.address.port = parsed.hosts[0].port.value_or(6379);
+    target.options.tls.enabled = parsed.scheme == "rediss";
+    auto database = database_of_path(parsed.path);
     if (!database) return std::unexpected(database.error());
-    if (parsed->path.size() > 1) target.options.database = *database;
+    if (parsed.path.size() > 1) target.options.database = *database;
     return target;
 }
 

@@ -27,6 +27,9 @@ struct lease_scripts {
     script leave{
 #include "scripts/leave.inc"
     };
+    script raise_fence{
+#include "scripts/raise_fence.inc"
+    };
 };
 
 const lease_scripts& scripts() {
@@ -149,6 +152,10 @@ struct command_lease_store::prepared {
                 body};
     }
 };
+
+std::vector<std::string> raise_fence_command() {
+    return {"EVAL", scripts().raise_fence.source(), "1", std::string(fence_key)};
+}
 
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
                                          command_lease_options options)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 /// Leases on whatever speaks Redis commands.
 ///
@@ -28,6 +29,11 @@ struct command_lease_options {
     /// How many may wait for one name.
     std::uint32_t most_waiters = 1000;
 };
+
+/// The command that must come first on every new connection to a server that can lose writes or its
+/// data (a restart, a failover): it raises the fence counter to the server's clock, so that numbers
+/// which were given and then forgotten are not given again.
+[[nodiscard]] std::vector<std::string> raise_fence_command();
 
 class command_lease_store final : public lease_store {
 public:

@@ -3,12 +3,25 @@
 #include "engine/memory/memory_engine.hpp"
 #include "engine/redis/command_lease_store.hpp"
 
+#include "support/redis_server.hpp"
+
+#include <holdfast/redis.hpp>
 #include <holdfast/virtual_clock.hpp>
+
+#include <thread>
 
 namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+std::vector<std::string> all_but_the_fence(const reply& keys) {
+    std::vector<std::string> rest;
+    for (const reply& key : keys.elements()) {
+        if (key.text() != "holdfast:fence") rest.push_back(key.text());
+    }
+    return rest;
+}
 
 class memory_testbed final : public testbed {
 public:
@@ -20,11 +33,7 @@ public:
     [[nodiscard]] duration ttl() const override { return 30s; }
     void forget(const std::string& name) override { run(words("DEL", "lock:" + name)); }
     std::vector<std::string> leftovers() override {
-        std::vector<std::string> keys;
-        for (const reply& key : run(words("KEYS", "*")).elements()) {
-            if (key.text() != "holdfast:fence") keys.push_back(key.text());
-        }
-        return keys;
+        return all_but_the_fence(run(words("KEYS", "*")));
     }
 
 private:
@@ -35,10 +44,32 @@ private:
         make_memory_engine({.time = &clock_, .chance = &system_entropy()});
 };
 
+/// A redis-server of the test's own, by the real client and in real time.
+class redis_testbed final : public testbed {
+public:
+    std::shared_ptr<lease_store> make_store() override {
+        auto target = parse_redis_url(server_.url()).value();
+        target.options.on_connect_commands.push_back(raise_fence_command());
+        std::shared_ptr<command_engine> engine = make_redis(std::move(target)).value();
+        return std::make_shared<command_lease_store>(std::move(engine), system_entropy());
+    }
+    clock& time() override { return system_clock(); }
+    void pass(duration d) override { std::this_thread::sleep_for(d); }
+    [[nodiscard]] duration ttl() const override { return 1500ms; }
+    void forget(const std::string& name) override { server_.raw("DEL", "lock:" + name); }
+    std::vector<std::string> leftovers() override { return all_but_the_fence(server_.raw("KEYS", "*")); }
+
+private:
+    redis_server server_;
+};
+
 }  // namespace
 
 std::vector<lease_engine> lease_engines() {
-    return {{"memory", [] { return std::make_unique<memory_testbed>(); }}};
+    return {
+        {"memory", [] { return std::make_unique<memory_testbed>(); }},
+        {"redis", [] { return std::make_unique<redis_testbed>(); }},
+    };
 }
 
 }  // namespace holdfast::test
