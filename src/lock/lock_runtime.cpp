@@ -62,6 +62,7 @@ lock_runtime::~lock_runtime() {
 }
 
 void lock_runtime::close() {
+    if (fork_generation() != generation_) return;
     if (closed_.exchange(true)) return;
     room_->close();
     keeper_->close(later(clock_.now(), options_.close_timeout));

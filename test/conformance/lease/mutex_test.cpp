@@ -33,7 +33,8 @@ protected:
         return got && std::move(*got).release();
     }
     std::uint32_t waiting(const std::string& name = "job") {
-        for (const auto& info : *two.list(name)) {
+        const auto list = two.list(name).value();
+        for (const auto& info : list) {
             if (info.name == name) return info.waiters;
         }
         return 0;
@@ -56,7 +57,8 @@ protected:
     }
     static duration least_remaining(client& who) {
         duration least = duration::max();
-        for (const auto& info : *who.list()) {
+        const auto list = who.list().value();
+        for (const auto& info : list) {
             if (info.remaining) least = std::min(least, *info.remaining);
         }
         return least;
@@ -170,7 +172,7 @@ TEST_P(mutex_promise, a_lease_is_kept_for_as_long_as_it_is_held) {
     EXPECT_TRUE(held.held());
     EXPECT_FALSE(held.lost().stop_requested());
     EXPECT_FALSE(is_free());
-    EXPECT_GE(one.statistics().renewed, 6U);
+    EXPECT_GE(one.statistics().renewed, 3U) << "two thirds of a ttl is the longest pause";
     EXPECT_TRUE(std::move(held).release());
 }
 
@@ -340,7 +342,7 @@ TEST_P(mutex_promise, the_standards_guards_work) {
     const std::unique_lock second(same, std::try_to_lock);
     EXPECT_FALSE(second.owns_lock());
     first.unlock();
-    EXPECT_TRUE(same.try_lock_for(1ms));
+    EXPECT_TRUE(same.try_lock_for(2s));
     same.unlock();
 }
 
@@ -443,7 +445,7 @@ TEST_P(mutex_promise, bad_options_are_told_by_their_field_and_leave_nothing) {
     EXPECT_EQ(one.mutex("\xFF").acquire().error(), errc::invalid_argument);
     EXPECT_TRUE(bed->leftovers().empty());
     for (const duration fit : {duration(10ms), duration(24h)}) {
-        EXPECT_TRUE(one.mutex("job").acquire({.ttl = fit, .wait = 0s})->release());
+        EXPECT_TRUE(one.mutex("job").acquire({.ttl = fit, .wait = 0s}).value().release());
     }
 }
 
