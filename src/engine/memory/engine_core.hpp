@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/memory/command_table.hpp"
+#include "engine/memory/connection.hpp"
+#include "engine/memory/keyspace.hpp"
+#include "engine/memory/lua_host.hpp"
+#include "engine/memory/message_hub.hpp"
+#include "engine/memory/sink.hpp"
+
+#include "engine/memory/memory_engine.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// The engine's state, and how one command is carried out on it.
+///
+/// Time is read once per command that a caller gives (`begin`): a script or a transaction is one
+/// such command, so it sees one time, and keys expire only between commands. Each command also
+/// removes a few keys whose time has passed: more than a command can add, so that the work left
+/// over never grows.
+///
+/// Requires: mutex() is held around everything but hub().
+namespace holdfast::memory {
+
+class engine_core {
+public:
+    explicit engine_core(const memory_options& options);
+
+    [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+    [[nodiscard]] clock& time() const noexcept { return time_; }
+    [[nodiscard]] entropy& chance() const noexcept { return chance_; }
+    [[nodiscard]] keyspace& db() noexcept { return db_; }
+    [[nodiscard]] message_hub& hub() noexcept { return hub_; }
+    [[nodiscard]] lua_host& scripts() noexcept { return scripts_; }
+    [[nodiscard]] const command_table& table() const noexcept { return table_; }
+
+    /// Unix time of the current command.
+    [[nodiscard]] std::int64_t now_us() const noexcept { return now_us_; }
+
+    /// Takes the time for what follows, and removes a few keys whose time has passed.
+    void begin();
+
+    /// One command from a caller: looks it up, queues it if `from` is in MULTI, or runs it, and
+    /// then serves those who wait for lists. If it has to wait, sets from.waiting and answers
+    /// nothing.
+    void process(connection& from, std::span<const std::string_view> args, sink& out);
+
+    /// Runs a command that was looked up and counted. Error replies go to `out` too.
+    void run(const command_spec& spec, connection& from, std::span<const std::string_view> args,
+             sink& out);
+
+    /// A list was pushed to, or a list came to be under this key.
+    void list_may_be_ready(const key_node& n) {
+        if (!waiting_.empty()) note_ready(n);
+    }
+    void wait_for_lists(list_wait& w);
+    void stop_waiting(list_wait& w) noexcept;
+
+    [[nodiscard]] std::uint64_t next_connection_id() noexcept { return ++last_connection_; }
+
+    /// Forgets the connection's watched keys.
+    void unwatch(connection& from);
+
+    struct statistics {
+        std::uint64_t commands = 0;
+        std::uint64_t errors = 0;
+        std::int64_t sessions = 0;
+    };
+    [[nodiscard]] statistics& stats() noexcept { return stats_; }
+    [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+    [[nodiscard]] std::int64_t started_us() const noexcept { return wall_start_us_; }
+
+private:
+    void note_ready(const key_node& n);
+    void serve_waiting();
+    void serve_key(const std::string& key);
+    [[nodiscard]] reply serve(list_wait& w, key_node& source);
+    void queue(connection& from, const command_spec& spec, std::span<const std::string_view> args,
+               sink& out);
+
+    std::mutex mutex_;
+    clock& time_;
+    entropy& chance_;
+    const command_table& table_;
+    const time_point start_;
+    const std::int64_t wall_start_us_;
+    std::int64_t now_us_;
+    keyspace db_;
+    message_hub hub_;
+    lua_host scripts_;
+    std::unordered_map<std::string, std::deque<list_wait*>> waiting_;
+    std::vector<std::string> ready_;
+    std::uint64_t last_connection_ = 0;
+    statistics stats_;
+    std::string run_id_;
+};
+
+}  // namespace holdfast::memory

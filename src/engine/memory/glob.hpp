@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// Redis's patterns: `*`, `?`, `[a-z]`, `[^a]`, `\x`.
+namespace holdfast::memory {
+
+/// Bounded: a pattern with many stars costs at most pattern × text steps, not their power.
+[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text) noexcept;
+
+}  // namespace holdfast::memory

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/memory/lua_host.hpp"
+
+#include "engine/memory/call.hpp"
+#include "engine/memory/engine_core.hpp"
+#include "engine/memory/lua_api.hpp"
+#include "engine/memory/lua_sink.hpp"
+#include "engine/memory/script_text.hpp"
+
+#include <fmt/format.h>
+#include <lua.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace holdfast::memory {
+namespace {
+
+constexpr int handler_index = 1;
+constexpr int globals_index = 2;
+constexpr int keys_name_index = 3;
+constexpr int args_name_index = 4;
+constexpr int base_top = 4;
+
+constexpr int steps_per_look = 10'000;
+constexpr std::uint64_t steps_per_command = 100;
+
+lua_host* host_of(lua_State* state) {
+    lua_getfield(state, LUA_REGISTRYINDEX, "holdfast");
+    auto* host = static_cast<lua_host*>(lua_touserdata(state, -1));
+    lua_pop(state, 1);
+    return host;
+}
+
+}  // namespace
+
+struct lua_host::digits {
+    std::vector<number_text> rooms;
+};
+
+void* lua_host::allocate(void* count, void* block, std::size_t old_size, std::size_t new_size) {
+    auto& memory = *static_cast<memory_count*>(count);
+    if (new_size == 0) {
+        memory.used -= old_size;
+        std::free(block);
+        return nullptr;
+    }
+    if (new_size > old_size && memory.used + (new_size - old_size) > memory.most) return nullptr;
+    void* fresh = std::realloc(block, new_size);
+    if (fresh != nullptr) memory.used += new_size - old_size;
+    return fresh;
+}
+
+lua_host::lua_host(engine_core& core, const memory_options& options)
+    : core_(core),
+      memory_{0, options.script_memory},
+      most_steps_(options.script_steps),
+      state_(lua_newstate(allocate, &memory_)),
+      scripts_(0),
+      digits_(std::make_unique<digits>()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+    lua_pushlightuserdata(state_, this);
+    lua_setfield(state_, LUA_REGISTRYINDEX, "holdfast");
+    open_sandbox(state_, *this);
+}
+
+lua_host::~lua_host() {
+    lua_close(state_);
+}
+
+const lua_host::entry* lua_host::find(std::string_view sha) const noexcept {
+    const auto* found = scripts_.find(sha);
+    return found == nullptr ? nullptr : &found->value;
+}
+
+std::string lua_host::load(std::string_view source) {
+    std::string sha = script(std::string(source)).sha1();
+    if (find(sha) != nullptr) return sha;
+    const script_text text = read_script(source);
+    if (luaL_loadbufferx(state_, text.lua.data(), text.lua.size(), "@user_script", "t") != 0) {
+        std::string problem =
+            fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
+        lua_settop(state_, base_top);
+        refuse(std::move(problem));
+    }
+    const int function = luaL_ref(state_, LUA_REGISTRYINDEX);
+    scripts_.insert(sha, {function, text.read_only, text.may_loop});
+    return sha;
+}
+
+void lua_host::flush() {
+    for (const auto* n = scripts_.first(); n != nullptr; n = n->after) {
+        luaL_unref(state_, LUA_REGISTRYINDEX, n->value.function);
+    }
+    scripts_.clear();
+    lua_gc(state_, LUA_GCCOLLECT, 0);
+}
+
+namespace {
+
+void set_words(lua_State* state, int name_index, std::span<const std::string_view> words) {
+    lua_pushvalue(state, name_index);
+    lua_createtable(state, static_cast<int>(words.size()), 0);
+    int at = 0;
+    for (const std::string_view word : words) {
+        lua_pushlstring(state, word.data(), word.size());
+        lua_rawseti(state, -2, ++at);
+    }
+    lua_rawset(state, globals_index);
+}
+
+}  // namespace
+
+void lua_host::run(call& c, const entry& script, const invocation& how) {
+    current_ = {&c.from, how.read_only || script.read_only};
+    steps_ = 0;
+    stopped_ = false;
+    seed_random(0);
+    watch_steps(script.may_loop);
+    const bool nested = std::exchange(c.from.executing, true);
+    lua_rawgeti(state_, LUA_REGISTRYINDEX, script.function);
+    set_words(state_, keys_name_index, how.keys);
+    set_words(state_, args_name_index, how.args);
+    if (lua_pcall(state_, 0, 1, handler_index) == 0) {
+        answer_lua_value(state_, c.out);
+    } else {
+        answer_failure(c, how);
+    }
+    lua_settop(state_, base_top);
+    c.from.executing = nested;
+    current_ = {};
+}
+
+void lua_host::answer_failure(call& c, const invocation& how) {
+    std::string text = "ERR unknown error";
+    if (lua_istable(state_, -1)) {
+        lua_getfield(state_, -1, "err");
+        if (lua_isstring(state_, -1)) text = lua_tostring(state_, -1);
+        lua_getfield(state_, -2, "source");
+        lua_getfield(state_, -3, "line");
+        if (lua_isstring(state_, -2) && lua_isstring(state_, -1)) {
+            text += fmt::format(" script: {}, on {}:{}.", how.sha, lua_tostring(state_, -2),
+                                lua_tostring(state_, -1));
+        }
+    } else if (lua_isstring(state_, -1)) {
+        text = fmt::format("ERR {}", lua_tostring(state_, -1));  // out of memory
+    }
+    for (char& ch : text) ch = ch == '\r' || ch == '\n' ? ' ' : ch;
+    c.out.error(text);
+}
+
+void lua_host::watch_steps(bool on) {
+    if (on == counting_) return;
+    counting_ = on;
+    const auto hook = [](lua_State* state, lua_Debug*) { on_count(state, nullptr); };
+    lua_sethook(state_, on ? static_cast<lua_Hook>(hook) : nullptr, on ? LUA_MASKCOUNT : 0,
+                steps_per_look);
+}
+
+void lua_host::on_count(lua_State* state, void*) {
+    host_of(state)->spend(state, steps_per_look);
+}
+
+// Raises once the steps are used up; from then on at every look, so that a script that catches the
+// error does not go on.
+void lua_host::spend(lua_State* state, std::uint64_t steps) {
+    steps_ += steps;
+    if (steps_ <= most_steps_) return;
+    stopped_ = true;
+    luaL_error(state, "Script ran for more than %d million steps and was ended",
+               static_cast<int>(most_steps_ / 1'000'000));
+}
+
+std::int32_t lua_host::next_random() noexcept {
+    random_state_ = (random_state_ * 0x5DEECE66DU + 0xBU) & ((std::uint64_t{1} << 48U) - 1);
+    return static_cast<std::int32_t>(random_state_ >> 17U);
+}
+
+void lua_host::seed_random(std::int32_t seed) noexcept {
+    random_state_ = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(seed)) << 16U) | 0x330EU;
+}
+
+int lua_host::refuse_call(lua_State* state, bool raise, std::string_view text) {
+    push_error(state, text);
+    return raise ? lua_error(state) : 1;
+}
+
+int lua_host::call_command(lua_State* state, bool raise) {
+    const int count = lua_gettop(state);
+    if (current_.from == nullptr) {
+        return refuse_call(state, raise, "ERR redis.call can only be called inside a script");
+    }
+    if (count == 0) {
+        return refuse_call(state, raise,
+                           "ERR Please specify at least one argument for this redis lib call");
+    }
+    spend(state, steps_per_command);
+    words_.clear();
+    auto& rooms = digits_->rooms;
+    if (rooms.size() < static_cast<std::size_t>(count)) {
+        rooms.resize(static_cast<std::size_t>(count));
+    }
+    for (int i = 1; i <= count; ++i) {
+        const int type = lua_type(state, i);
+        if (type == LUA_TSTRING) {
+            std::size_t length = 0;
+            const char* text = lua_tolstring(state, i, &length);
+            words_.emplace_back(text, length);
+        } else if (type == LUA_TNUMBER) {
+            words_.push_back(
+                format_double(lua_tonumber(state, i), rooms[static_cast<std::size_t>(i - 1)]));
+        } else {
+            return refuse_call(state, raise,
+                               "ERR Lua redis lib command arguments must be strings or integers");
+        }
+    }
+    const command_spec* spec = core_.table().find(words_[0]);
+    std::string_view problem;
+    if (spec == nullptr) {
+        problem = "ERR Unknown Redis command called from script";
+    } else if (!spec->takes(words_.size())) {
+        problem = "ERR Wrong number of args calling Redis command from script";
+    } else if ((spec->flags & no_script) != 0) {
+        problem = "ERR This Redis command is not allowed from script";
+    } else if (current_.read_only && (spec->flags & writes) != 0) {
+        problem = "ERR Write commands are not allowed from read-only scripts.";
+    }
+    if (!problem.empty()) return refuse_call(state, raise, problem);
+    lua_sink out(state);
+    core_.run(*spec, *current_.from, words_, out);
+    return out.failed() && raise ? lua_error(state) : 1;
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/memory/dict.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct lua_State;
+
+/// Scripts: compiled once, run in a sandbox, bounded in steps and in memory.
+///
+/// One LuaJIT state for the engine, with the compiler to machine code off: only the interpreter
+/// counts steps, and a script that calls commands spends its time in the commands anyway. A script
+/// whose text has no loop and no function cannot run away and runs without the count, which is what
+/// makes short lock scripts fast.
+///
+/// Limits: a single call of a library function (string.rep, a pattern) is one step, as in Redis;
+/// the bound on memory holds for those.
+///
+/// Requires: the engine's mutex is held.
+namespace holdfast {
+struct memory_options;
+}
+
+namespace holdfast::memory {
+
+class engine_core;
+struct call;
+struct connection;
+
+class lua_host {
+public:
+    lua_host(engine_core& core, const memory_options& options);
+    ~lua_host();
+    lua_host(const lua_host&) = delete;
+    lua_host& operator=(const lua_host&) = delete;
+
+    struct entry {
+        int function = 0;        ///< In the registry.
+        bool read_only = false;  ///< The shebang says no-writes.
+        bool may_loop = true;
+    };
+
+    /// Null: no such script. Requires: `sha` is in lower case.
+    [[nodiscard]] const entry* find(std::string_view sha) const noexcept;
+
+    /// Compiles a script, unless it is known already; answers its SHA-1. Refuses what is not Lua.
+    std::string load(std::string_view source);
+
+    /// Runs it with the call's keys and arguments, and answers what it answers.
+    struct invocation {
+        std::string_view sha;
+        std::span<const std::string_view> keys;
+        std::span<const std::string_view> args;
+        bool read_only;
+    };
+    void run(call& c, const entry& script, const invocation& how);
+
+    void flush();
+    [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used; }
+
+    // For the functions that scripts call; see lua_api.cpp.
+
+    /// redis.call and redis.pcall: the words are on the stack; leaves the answer on it.
+    int call_command(lua_State* state, bool raise);
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+    [[nodiscard]] std::int32_t next_random() noexcept;
+    void seed_random(std::int32_t seed) noexcept;
+
+private:
+    struct memory_count {
+        std::size_t used = 0;
+        std::size_t most = 0;
+    };
+    static void* allocate(void* count, void* block, std::size_t old_size, std::size_t new_size);
+    static void on_count(lua_State* state, void* info);
+    void spend(lua_State* state, std::uint64_t steps);
+    void watch_steps(bool on);
+    int refuse_call(lua_State* state, bool raise, std::string_view text);
+    void answer_failure(call& c, const invocation& how);
+
+    struct script_run {
+        connection* from = nullptr;
+        bool read_only = false;
+    };
+
+    engine_core& core_;
+    memory_count memory_;
+    const std::uint64_t most_steps_;
+    lua_State* state_;
+    dict<entry> scripts_;
+    script_run current_;
+    std::uint64_t steps_ = 0;
+    std::uint64_t random_state_ = 0;
+    bool stopped_ = false;
+    bool counting_ = false;
+    std::vector<std::string_view> words_;
+    struct digits;
+    std::unique_ptr<digits> digits_;
+};
+
+}  // namespace holdfast::memory

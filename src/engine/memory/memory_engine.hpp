@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/command_engine.hpp>
+#include <holdfast/entropy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+/// The embedded engine, `memory:`: the Redis commands that Holdfast needs, in the process.
+///
+/// The same command on Redis 7.0 gives the same reply and the same error text. It has no thread and
+/// no socket: a command is carried out on the thread that asks for it, one at a time. It ends with
+/// its process, and nothing of it is stored.
+///
+/// Handlers of subscriptions run on the thread of whoever published, after the command and without
+/// any lock; see message_hub.hpp for the rule on ending a subscription.
+///
+/// Limits: database 0 only; no SUBSCRIBE as a command (use subscribe()); no cjson, cmsgpack, struct
+/// in scripts; blocking commands wait only on a session, elsewhere they answer as inside MULTI.
+namespace holdfast {
+
+struct memory_options {
+    /// The clock of expiry and of give_up; null: the machine's.
+    clock* time = nullptr;
+
+    /// Where SPOP, RANDOMKEY and the seed of the hash tables come from; null: the kernel's.
+    entropy* chance = nullptr;
+
+    /// A script that takes more steps of the interpreter is ended with an error; what it wrote
+    /// stays. About a second. Steps, not time: a simulation ends where every other run of it ends.
+    std::uint64_t script_steps = 100'000'000;
+
+    /// The most bytes that all scripts together may hold: a runaway script fails, not the process.
+    std::size_t script_memory = std::size_t{256} * 1024 * 1024;
+};
+
+/// Thread safety: all members may be called from any thread.
+class memory_engine : public command_engine {
+public:
+    /// Removes keys whose time has passed, at most a bounded number; answers how many.
+    ///
+    /// Every command does a little of this itself. An engine that nobody uses for long has nobody
+    /// to do it: whoever owns it may call this now and then (the engine has no thread of its own,
+    /// which would also stand in the way of virtual time).
+    virtual std::size_t tend() = 0;
+};
+
+[[nodiscard]] std::shared_ptr<memory_engine> make_memory_engine(memory_options options = {});
+
+}  // namespace holdfast

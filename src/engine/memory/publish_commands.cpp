@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PUBLISH and PUBSUB. Subscribing is not a command here: see command_engine::subscribe.
+#include "engine/memory/call.hpp"
+#include "engine/memory/command_table.hpp"
+#include "engine/memory/engine_core.hpp"
+#include "engine/memory/glob.hpp"
+
+#include <fmt/format.h>
+
+namespace holdfast::memory {
+namespace {
+
+void publish(call& c) {
+    c.out.integer(static_cast<std::int64_t>(c.core.hub().post(c.arg(1), c.arg(2))));
+}
+
+void answer_channels(call& c) {
+    if (c.count() > 3) {
+        refuse(
+            fmt::format("ERR unknown subcommand or wrong number of arguments for '{}'. Try "
+                        "PUBSUB HELP.",
+                        c.arg(1)));
+    }
+    std::vector<std::string> names = c.core.hub().channels();
+    if (c.count() == 3) {
+        std::erase_if(names, [&](const std::string& n) { return !glob_match(c.arg(2), n); });
+    }
+    c.out.array(names.size());
+    for (const std::string& name : names) c.out.string(name);
+}
+
+void answer_counts(call& c) {
+    c.out.array((c.count() - 2) * 2);
+    for (std::size_t i = 2; i < c.count(); ++i) {
+        c.out.string(c.arg(i));
+        c.out.integer(static_cast<std::int64_t>(c.core.hub().receivers(c.arg(i))));
+    }
+}
+
+void pubsub(call& c) {
+    if (c.is(1, "channels") || c.is(1, "shardchannels")) return answer_channels(c);
+    if (c.is(1, "numsub") || c.is(1, "shardnumsub")) return answer_counts(c);
+    if (c.is(1, "numpat")) return c.out.integer(0);
+    refuse(fmt::format("ERR unknown subcommand '{}'. Try PUBSUB HELP.", c.arg(1)));
+}
+
+constexpr command_spec commands[] = {
+    {"publish", 3, fast_path, publish},
+    {"spublish", 3, fast_path, publish},
+    {"pubsub", -2, 0, pubsub},
+};
+
+}  // namespace
+
+std::span<const command_spec> publish_commands() {
+    return commands;
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// EVAL, EVALSHA, their read-only forms, and SCRIPT.
+#include "engine/memory/call.hpp"
+#include "engine/memory/command_table.hpp"
+#include "engine/memory/engine_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::memory {
+namespace {
+
+std::size_t key_count(const call& c) {
+    const std::int64_t count = c.integer(2);
+    if (count > static_cast<std::int64_t>(c.count()) - 3) {
+        refuse("ERR Number of keys can't be greater than number of args");
+    }
+    if (count < 0) refuse("ERR Number of keys can't be negative");
+    return static_cast<std::size_t>(count);
+}
+
+void run_script(call& c, std::string_view sha, const lua_host::entry& script, bool read_only) {
+    const std::size_t keys = key_count(c);
+    c.core.scripts().run(c, script,
+                         {sha, c.args.subspan(3, keys), c.args.subspan(3 + keys), read_only});
+}
+
+template <bool ReadOnly>
+void eval(call& c) {
+    (void)key_count(c);
+    const std::string sha = c.core.scripts().load(c.arg(1));
+    run_script(c, sha, *c.core.scripts().find(sha), ReadOnly);
+}
+
+template <bool ReadOnly>
+void evalsha(call& c) {
+    (void)key_count(c);
+    std::array<char, 40> room;
+    if (c.arg(1).size() == room.size()) {
+        std::ranges::transform(c.arg(1), room.begin(), [](char ch) {
+            return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch;
+        });
+        const std::string_view sha(room.data(), room.size());
+        if (const auto* found = c.core.scripts().find(sha)) {
+            return run_script(c, sha, *found, ReadOnly);
+        }
+    }
+    refuse("NOSCRIPT No matching script. Please use EVAL.");
+}
+
+void script_exists(call& c) {
+    if (c.count() < 3) refuse_arity("script|exists");
+    c.out.array(c.count() - 2);
+    for (std::size_t i = 2; i < c.count(); ++i) {
+        c.out.integer(c.core.scripts().find(c.arg(i)) != nullptr ? 1 : 0);
+    }
+}
+
+void script_flush(call& c) {
+    const bool plain = c.count() == 2;
+    if (!plain && (c.count() != 3 || (!c.is(2, "sync") && !c.is(2, "async")))) {
+        refuse("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    }
+    c.core.scripts().flush();
+    c.out.ok();
+}
+
+void script_family(call& c) {
+    if (c.is(1, "load")) {
+        if (c.count() != 3) refuse_arity("script|load");
+        return c.out.string(c.core.scripts().load(c.arg(2)));
+    }
+    if (c.is(1, "exists")) return script_exists(c);
+    if (c.is(1, "flush")) return script_flush(c);
+    if (c.is(1, "kill")) refuse("NOTBUSY No scripts in execution right now.");
+    refuse(fmt::format("ERR unknown subcommand '{}'. Try SCRIPT HELP.", c.arg(1)));
+}
+
+constexpr command_spec commands[] = {
+    {"eval", -3, no_script, eval<false>},
+    {"evalsha", -3, no_script, evalsha<false>},
+    {"eval_ro", -3, no_script | reads, eval<true>},
+    {"evalsha_ro", -3, no_script | reads, evalsha<true>},
+    {"script", -2, no_script, script_family},
+};
+
+}  // namespace
+
+std::span<const command_spec> script_commands() {
+    return commands;
+}
+
+}  // namespace holdfast::memory
