@@ -3,6 +3,8 @@
 
 #include "differential/value_pools.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -42,6 +44,21 @@ reply sorted_pairs(const reply& r) {
     return sorted(reply::array(std::move(pairs)));
 }
 
+// ZSCAN shows a score as it is stored, which depends on the encoding of the set: 100000000000000000
+// in a small one, 1e+17 in a large one. Here it is brought to the form of every other command.
+reply sorted_scores(const reply& r) {
+    if (r.type() != reply::kind::array || r.elements().size() % 2 != 0) return r;
+    auto elements = r.elements();
+    for (std::size_t i = 1; i < elements.size(); i += 2) {
+        const std::string& text = elements[i].text();
+        char* end = nullptr;
+        const double score = std::strtod(text.c_str(), &end);
+        if (*end == '\0' && !text.empty())
+            elements[i] = reply::string(fmt::format("{:.17g}", score));
+    }
+    return sorted_pairs(reply::array(std::move(elements)));
+}
+
 // [cursor, elements]
 reply sorted_scan(const reply& r, reply (*sort)(const reply&)) {
     if (r.elements().size() != 2) return r;
@@ -55,14 +72,15 @@ reply sorted_deeply(const reply& r) {
     return sorted(reply::array(std::move(elements)));
 }
 
-// HGETALL inside a set of alternatives: what Redis answers in an order of its own.
+// What Redis answers in an order of its own, in an order of ours.
 reply canonical(const std::string& name, const reply& r) {
     static const std::set<std::string> multisets{"SMEMBERS", "SINTER", "SUNION", "SDIFF",
                                                  "HKEYS",    "HVALS",  "KEYS",   "SPOP"};
     if (multisets.contains(name)) return sorted(r);
     if (name == "HGETALL") return sorted_pairs(r);
     if (name == "SCAN" || name == "SSCAN") return sorted_scan(r, sorted);
-    if (name == "HSCAN" || name == "ZSCAN") return sorted_scan(r, sorted_pairs);
+    if (name == "HSCAN") return sorted_scan(r, sorted_pairs);
+    if (name == "ZSCAN") return sorted_scan(r, sorted_scores);
     return r;
 }
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -38,6 +39,16 @@ std::vector<std::string> only_in(const std::multiset<std::string>& a,
     std::vector<std::string> list;
     std::ranges::set_difference(a, b, std::back_inserter(list));
     return list;
+}
+
+// A reply's error text may hold any bytes.
+std::string printable(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += byte < 0x20 || byte >= 0x7F ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+    }
+    return out;
 }
 
 bool all_distinct(const std::multiset<std::string>& all) {
@@ -198,8 +209,8 @@ std::string report(std::uint64_t seed, std::span<const operation> minimal,
     std::string text = fmt::format(
         "seed {} differs at step {}: {}\n  redis answers {}\n  we answer     {}\n"
         "minimal sequence ({} steps):\n",
-        seed, found.step, to_string(minimal[found.step]), to_string(found.expected),
-        to_string(found.actual), minimal.size());
+        seed, found.step, to_string(minimal[found.step]), printable(to_string(found.expected)),
+        printable(to_string(found.actual)), minimal.size());
     for (const operation& step : minimal) text += "  " + to_string(step) + "\n";
     return text;
 }

@@ -23,8 +23,9 @@ std::string command_seam::fresh_prefix() {
     return "{conformance:" + std::to_string(system_entropy().below(1ULL << 62)) + "}:";
 }
 
-std::string command_seam::key(std::string_view name) const {
-    return unique_ + std::string(name);
+const std::string& command_seam::key(std::string_view name) {
+    const std::scoped_lock guard(mutex_);
+    return *keys_.insert(unique_ + std::string(name)).first;
 }
 
 reply command_seam::ask_command(const command& c) {

@@ -7,7 +7,9 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -17,7 +19,13 @@
 ///
 ///     INSTANTIATE_TEST_SUITE_P(memory, command_seam,
 ///                              testing::Values(command_engine_factory{"memory", [] { … }}));
-namespace holdfast::test {
+namespace holdfast {
+
+inline void PrintTo(const reply& r, std::ostream* out) {
+    *out << to_string(r);
+}
+
+namespace test {
 
 struct command_engine_factory {
     std::string name;
@@ -36,7 +44,8 @@ protected:
     [[nodiscard]] time_point past() const;
 
     /// A name that no other case and no earlier run uses, in one hash slot with its siblings.
-    [[nodiscard]] std::string key(std::string_view name) const;
+    /// The string lives as long as the case: commands borrow it.
+    [[nodiscard]] const std::string& key(std::string_view name);
 
     /// One command on the shared engine; fails the test when there is no answer. Error replies are
     /// replies.
@@ -57,8 +66,11 @@ protected:
     std::shared_ptr<command_engine> engine_ = GetParam().make();
 
 private:
+    std::mutex mutex_;
+    std::set<std::string> keys_;
     std::string unique_ = fresh_prefix();
     static std::string fresh_prefix();
 };
 
-}  // namespace holdfast::test
+}  // namespace test
+}  // namespace holdfast
