@@ -138,6 +138,7 @@ constexpr std::array rules{
     rule{4, "PUBLISH <val> <val>"},
     rule{3, "ECHO <val>"},
     rule{3, "PING [<val>]"},
+    rule{4, "(SETNX|MGET|UNLINK|EXISTS|TOUCH|ECHO|DEL|TYPE|KEYS|DBSIZE x|PUBLISH x|PING x y)"},
     rule{1, "(NOSUCHCMD|Get\xff|config-x) [<val>] [<val>]"},
 };
 

@@ -5,7 +5,8 @@
 // Random command sequences run on a real redis-server and on the engine, and every reply is
 // compared, error texts included. A difference is shrunk to the fewest commands that show it.
 //
-//   differential_test --seed 7 --commands 2000       replays one sequence
+//   differential_test --seed 7 --commands 1          replays the sequence of seed 7
+//   differential_test --steps 300 --reports 50       shorter sequences, more reports
 //   HOLDFAST_DIFFERENTIAL_COMMANDS=5000000 …         a long run (default 200000 in all)
 //
 // Error texts are compared as they are. Not compared is what Redis itself leaves open: the order of
@@ -38,7 +39,7 @@ using namespace std::chrono_literals;
 struct settings {
     std::uint64_t seed = 1;
     std::size_t commands = 200'000;
-    std::size_t per_sequence = 2000;
+    std::size_t steps = 2000;  ///< of one sequence
     std::size_t most_reports = 10;
 };
 
@@ -52,9 +53,8 @@ std::string kind_of(const operation& step, const difference& d) {
     const auto shape = [](const reply& r) {
         return r.is_error() ? r.text().substr(0, 24) : std::to_string(static_cast<int>(r.type()));
     };
-    const bool unknown = d.expected.text().starts_with("ERR unknown command");
-    return (unknown ? "" : command_name(step.args)) + "/" + shape(d.expected) + "/" +
-           shape(d.actual);
+    if (d.expected.text().starts_with("ERR unknown command")) return "unknown command";
+    return command_name(step.args) + "/" + shape(d.expected) + "/" + shape(d.actual);
 }
 
 struct tally {
@@ -66,7 +66,7 @@ tally run_many(target& oracle, target& subject, const settings& s) {
     tally t;
     duel fight(oracle, subject);
     for (auto seed = s.seed; t.commands < s.commands && t.reports.size() < s.most_reports; ++seed) {
-        auto steps = draw_sequence(seed, std::min(s.per_sequence, s.commands));
+        auto steps = draw_sequence(seed, s.steps);
         t.commands += steps.size();
         const auto found = fight.play(steps);
         if (!found) continue;
@@ -192,9 +192,8 @@ int main(int argc, char** argv) {
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view name = argv[i];
         if (name == "--seed") chosen().seed = number(argv[i + 1], chosen().seed);
-        if (name == "--commands") {
-            chosen().commands = chosen().per_sequence = number(argv[i + 1], chosen().commands);
-        }
+        if (name == "--commands") chosen().commands = number(argv[i + 1], chosen().commands);
+        if (name == "--steps") chosen().steps = number(argv[i + 1], chosen().steps);
         if (name == "--reports") chosen().most_reports = number(argv[i + 1], 10);
     }
     return RUN_ALL_TESTS();
