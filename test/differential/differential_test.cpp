@@ -145,7 +145,8 @@ TEST(differential, finds_a_wrong_error_text) {
     const auto steps = steps_that_show([](const word_vector&, const reply& r) {
         return r.text() == "ERR no such key" ? reply::error("ERR no such Key") : r;
     });
-    EXPECT_EQ(steps, 1U);
+    EXPECT_GE(steps, 1U);
+    EXPECT_LE(steps, 2U);  // at most SCRIPT LOAD goes before
 }
 
 TEST(differential, finds_a_float_that_is_written_differently) {
