@@ -28,8 +28,8 @@ void run(benchmark::State& state, command_engine& engine, const command& c) {
 
 void set_and_delete(benchmark::State& state) {
     const auto engine = make_memory_engine();
-    const auto set = words("SET", "lock:orders/42", "0123456789abcdef0123456789abcdef", "NX", "PX",
-                           30000);
+    const auto set =
+        words("SET", "lock:orders/42", "0123456789abcdef0123456789abcdef", "NX", "PX", 30000);
     const auto del = words("DEL", "lock:orders/42");
     for (auto _ : state) {
         run(state, *engine, set);
@@ -115,8 +115,8 @@ BENCHMARK(rank_in_a_hundred_thousand);
 void publish_to_one(benchmark::State& state) {
     const auto engine = make_memory_engine();
     std::size_t heard = 0;
-    const auto hearing = engine->subscribe("news", channel_scope::global,
-                                           [&](const push_event&) { ++heard; }, no_limit);
+    const auto hearing = engine->subscribe(
+        "news", channel_scope::global, [&](const push_event&) { ++heard; }, no_limit);
     const auto c = words("PUBLISH", "news", "hello");
     for (auto _ : state) run(state, *engine, c);
     if (heard == 0) state.SkipWithError("nobody heard");
