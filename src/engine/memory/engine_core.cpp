@@ -24,11 +24,15 @@ std::uint64_t draw_seed(entropy& chance) {
 std::string unknown_command(std::span<const std::string_view> args) {
     constexpr std::size_t room = 128;
     std::string rest;
+    // Redis prints what it was given as a C string: it ends at a zero byte.
+    const auto printed = [](std::string_view text, std::size_t most) {
+        return text.substr(0, std::min(most, text.find('\0')));
+    };
     for (std::size_t i = 1; i < args.size() && rest.size() < room; ++i) {
-        rest += fmt::format("'{}' ", args[i].substr(0, room - rest.size()));
+        rest += fmt::format("'{}' ", printed(args[i], room - rest.size()));
     }
     std::string text = fmt::format("ERR unknown command '{}', with args beginning with: {}",
-                                   args[0].substr(0, room), rest);
+                                   printed(args[0], room), rest);
     std::ranges::replace(text, '\r', ' ');
     std::ranges::replace(text, '\n', ' ');
     return text;

@@ -47,7 +47,10 @@ void* lua_host::allocate(void* count, void* block, std::size_t old_size, std::si
         std::free(block);
         return nullptr;
     }
-    if (new_size > old_size && memory.used + (new_size - old_size) > memory.most) return nullptr;
+    const bool grows = new_size > old_size;
+    if (memory.bounded && grows && memory.used + (new_size - old_size) > memory.most) {
+        return nullptr;
+    }
     void* fresh = std::realloc(block, new_size);
     if (fresh != nullptr) memory.used += new_size - old_size;
     return fresh;
@@ -55,7 +58,7 @@ void* lua_host::allocate(void* count, void* block, std::size_t old_size, std::si
 
 lua_host::lua_host(engine_core& core, const memory_options& options)
     : core_(core),
-      memory_{0, options.script_memory},
+      memory_{0, options.script_memory, false},
       most_steps_(options.script_steps),
       state_(lua_newstate(allocate, &memory_)),
       scripts_(0),
@@ -96,6 +99,7 @@ void lua_host::flush() {
         luaL_unref(state_, LUA_REGISTRYINDEX, n->value.function);
     }
     scripts_.clear();
+    last_known_.clear();
     lua_gc(state_, LUA_GCCOLLECT, 0);
 }
 
@@ -124,7 +128,13 @@ void lua_host::run(call& c, const entry& script, const invocation& how) {
     lua_rawgeti(state_, LUA_REGISTRYINDEX, script.function);
     set_words(state_, keys_name_index, how.keys);
     set_words(state_, args_name_index, how.args);
-    if (lua_pcall(state_, 0, 1, handler_index) == 0) {
+    // LuaJIT does not collect when memory runs short, it fails: leave no garbage in the way.
+    if (memory_.used > memory_.most / 2) lua_gc(state_, LUA_GCCOLLECT, 0);
+    memory_.bounded = true;
+    const int failure = lua_pcall(state_, 0, 1, handler_index);
+    memory_.bounded = false;
+    if (stopped_) watch_steps(false);
+    if (failure == 0) {
         answer_lua_value(state_, c.out);
     } else {
         answer_failure(c, how);
@@ -155,21 +165,22 @@ void lua_host::answer_failure(call& c, const invocation& how) {
 void lua_host::watch_steps(bool on) {
     if (on == counting_) return;
     counting_ = on;
-    const auto hook = [](lua_State* state, lua_Debug*) { on_count(state, nullptr); };
+    const auto hook = [](lua_State* state, lua_Debug*) { on_count(state); };
     lua_sethook(state_, on ? static_cast<lua_Hook>(hook) : nullptr, on ? LUA_MASKCOUNT : 0,
                 steps_per_look);
 }
 
-void lua_host::on_count(lua_State* state, void*) {
+void lua_host::on_count(lua_State* state) {
     host_of(state)->spend(state, steps_per_look);
 }
 
-// Raises once the steps are used up; from then on at every look, so that a script that catches the
-// error does not go on.
+// Raises once the steps are used up, and from then on at every step, so that a script that catches
+// the error does not go on.
 void lua_host::spend(lua_State* state, std::uint64_t steps) {
     steps_ += steps;
     if (steps_ <= most_steps_) return;
     stopped_ = true;
+    if (counting_) lua_sethook(state, lua_gethook(state), LUA_MASKCOUNT, 1);
     luaL_error(state, "Script ran for more than %d million steps and was ended",
                static_cast<int>(most_steps_ / 1'000'000));
 }

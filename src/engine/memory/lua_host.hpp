@@ -3,6 +3,8 @@
 
 #include "engine/memory/dict.hpp"
 
+#include <holdfast/command.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +52,14 @@ public:
     /// Null: no such script. Requires: `sha` is in lower case.
     [[nodiscard]] const entry* find(std::string_view sha) const noexcept;
 
+    /// Asked before each EVALSHA that brings its body; mostly of the script that ran last.
+    [[nodiscard]] bool knows(const script& s) {
+        if (s.sha1() == last_known_) return true;
+        if (find(s.sha1()) == nullptr) return false;
+        last_known_ = s.sha1();
+        return true;
+    }
+
     /// Compiles a script, unless it is known already; answers its SHA-1. Refuses what is not Lua.
     std::string load(std::string_view source);
 
@@ -77,9 +87,10 @@ private:
     struct memory_count {
         std::size_t used = 0;
         std::size_t most = 0;
+        bool bounded = false;  ///< Only while a script runs: then a failure is caught.
     };
     static void* allocate(void* count, void* block, std::size_t old_size, std::size_t new_size);
-    static void on_count(lua_State* state, void* info);
+    static void on_count(lua_State* state);
     void spend(lua_State* state, std::uint64_t steps);
     void watch_steps(bool on);
     int refuse_call(lua_State* state, bool raise, std::string_view text);
@@ -96,6 +107,7 @@ private:
     lua_State* state_;
     dict<entry> scripts_;
     script_run current_;
+    std::string last_known_;
     std::uint64_t steps_ = 0;
     std::uint64_t random_state_ = 0;
     bool stopped_ = false;

@@ -20,7 +20,7 @@ using memory::engine_core;
 // One command, whose script is loaded first if the engine does not know it.
 void carry_out(engine_core& core, connection& from, const command& c, memory::sink& out) {
     core.begin();
-    if (c.body != nullptr && core.scripts().find(c.body->sha1()) == nullptr) {
+    if (c.body != nullptr && !core.scripts().knows(*c.body)) {
         try {
             core.scripts().load(c.body->source());
         } catch (const memory::refusal& r) {

@@ -29,6 +29,8 @@
 /// may end its own subscription or any other. What remains the caller's duty: do not hold, while
 /// ending a subscription, a mutex that its handler takes.
 ///
+/// A handler that throws ends the process.
+///
 /// Outside a cluster a sharded channel is a channel like any other: there is one directory.
 ///
 /// Bounded: a subscription that lags by `most_pending` messages hears a gap instead of the rest.

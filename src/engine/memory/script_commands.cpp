@@ -22,22 +22,22 @@ std::size_t key_count(const call& c) {
     return static_cast<std::size_t>(count);
 }
 
-void run_script(call& c, std::string_view sha, const lua_host::entry& script, bool read_only) {
-    const std::size_t keys = key_count(c);
+void run_script(call& c, std::string_view sha, const lua_host::entry& script, std::size_t keys,
+                bool read_only) {
     c.core.scripts().run(c, script,
                          {sha, c.args.subspan(3, keys), c.args.subspan(3 + keys), read_only});
 }
 
 template <bool ReadOnly>
 void eval(call& c) {
-    (void)key_count(c);
+    const std::size_t keys = key_count(c);
     const std::string sha = c.core.scripts().load(c.arg(1));
-    run_script(c, sha, *c.core.scripts().find(sha), ReadOnly);
+    run_script(c, sha, *c.core.scripts().find(sha), keys, ReadOnly);
 }
 
 template <bool ReadOnly>
 void evalsha(call& c) {
-    (void)key_count(c);
+    const std::size_t keys = key_count(c);
     std::array<char, 40> room;
     if (c.arg(1).size() == room.size()) {
         std::ranges::transform(c.arg(1), room.begin(), [](char ch) {
@@ -45,7 +45,7 @@ void evalsha(call& c) {
         });
         const std::string_view sha(room.data(), room.size());
         if (const auto* found = c.core.scripts().find(sha)) {
-            return run_script(c, sha, *found, ReadOnly);
+            return run_script(c, sha, *found, keys, ReadOnly);
         }
     }
     refuse("NOSCRIPT No matching script. Please use EVAL.");

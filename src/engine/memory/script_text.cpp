@@ -79,7 +79,8 @@ private:
         std::size_t level = at_ + 1;
         while (level < text_.size() && text_[level] == '=') ++level;
         if (level >= text_.size() || text_[level] != '[') return false;
-        const std::string close = "]" + std::string(level - at_ - 1, '=') + "]";
+        std::string close(level - at_ + 1, '=');
+        close.front() = close.back() = ']';
         const std::size_t end = text_.find(close, level + 1);
         at_ = end == std::string_view::npos ? text_.size() : end + close.size();
         return true;

@@ -88,6 +88,9 @@ void srandmember(call& c) {
     const set_value* s = c.look<set_value>(c.arg(1));
     if (s == nullptr) return many ? c.out.array(0) : c.out.nil();
     if (!many) return c.out.string(s->random(c.core.chance()).key);
+    // Redis would try; here it is the caller's own process.
+    constexpr std::int64_t most = 100'000'000;
+    if (wanted < -most) refuse("ERR value is out of range");
     if (wanted < 0) {
         c.out.array(static_cast<std::size_t>(-wanted));
         for (std::int64_t i = 0; i < -wanted; ++i) c.out.string(s->random(c.core.chance()).key);
