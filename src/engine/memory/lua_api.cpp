@@ -171,7 +171,7 @@ int collect_garbage(lua_State* state) {
     return 1;
 }
 
-// The same numbers in every run of a script, as Redis gives.
+// The numbers that Redis gives: drand48, so that a script that seeds it finds the same.
 int random_number(lua_State* state) {
     constexpr std::int32_t most = INT32_MAX;
     const double r = static_cast<double>(host_of(state).next_random() % most) / most;
@@ -254,7 +254,7 @@ int log_message(lua_State* state) {
         return raise_error(state, "ERR First argument must be a number (log level).");
     }
     const double level = lua_tonumber(state, 1);
-    if (level < 0 || level > 3) return raise_error(state, "ERR Invalid log level.");
+    if (level < 0 || level > 3) return raise_error(state, "ERR Invalid debug level.");
     return 0;
 }
 

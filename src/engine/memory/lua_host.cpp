@@ -122,7 +122,6 @@ void lua_host::run(call& c, const entry& script, const invocation& how) {
     current_ = {&c.from, how.read_only || script.read_only};
     steps_ = 0;
     stopped_ = false;
-    seed_random(0);
     watch_steps(script.may_loop);
     const bool nested = std::exchange(c.from.executing, true);
     lua_rawgeti(state_, LUA_REGISTRYINDEX, script.function);

@@ -109,7 +109,7 @@ private:
     script_run current_;
     std::string last_known_;
     std::uint64_t steps_ = 0;
-    std::uint64_t random_state_ = 0;
+    std::uint64_t random_state_ = 0x1234ABCD330EU;  // where drand48 starts
     bool stopped_ = false;
     bool counting_ = false;
     std::vector<std::string_view> words_;

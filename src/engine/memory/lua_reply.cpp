@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A script's value as a reply, by Redis's rules: numbers lose their fraction, true is 1, false is
-// nil, a table is an array up to its first nil, unless it has one of the fields err, ok, double.
+// nil, a table is an array up to its first nil, unless it has one of the fields err, ok, double,
+// map, set, big_number: those are RESP3's kinds, which RESP2 carries as arrays and strings.
 #include "engine/memory/lua_api.hpp"
 #include "engine/memory/sink.hpp"
 
@@ -47,22 +48,45 @@ bool has_field(lua_State* state, std::string_view name, int type) {
 
 void answer(lua_State* state, sink& out, int depth);
 
-void answer_table(lua_State* state, sink& out, int depth) {
-    if (depth > deepest || lua_checkstack(state, 4) == 0) {
-        return out.error("ERR reached lua stack limit");
+// The keys of the table on top, and their values if `pairs`.
+void answer_keys(lua_State* state, sink& out, int depth, bool pairs) {
+    std::size_t count = 0;
+    for (lua_pushnil(state); lua_next(state, -2) != 0; lua_pop(state, 1)) ++count;
+    out.array(pairs ? count * 2 : count);
+    for (lua_pushnil(state); lua_next(state, -2) != 0; lua_pop(state, 1)) {
+        lua_pushvalue(state, -2);
+        answer(state, out, depth + 1);
+        lua_pop(state, 1);
+        if (pairs) answer(state, out, depth + 1);
     }
+}
+
+// A table that stands for another kind of value. False: it is an array.
+bool answer_special(lua_State* state, sink& out, int depth) {
     if (has_field(state, "err", LUA_TSTRING)) {
         out.error(one_line(string_at(state, -1)));
-        return lua_pop(state, 1);
-    }
-    if (has_field(state, "ok", LUA_TSTRING)) {
+    } else if (has_field(state, "ok", LUA_TSTRING)) {
         out.status(one_line(string_at(state, -1)));
-        return lua_pop(state, 1);
-    }
-    if (has_field(state, "double", LUA_TNUMBER)) {
+    } else if (has_field(state, "double", LUA_TNUMBER)) {
         out.number(lua_tonumber(state, -1));
-        return lua_pop(state, 1);
+    } else if (has_field(state, "map", LUA_TTABLE)) {
+        answer_keys(state, out, depth, true);
+    } else if (has_field(state, "set", LUA_TTABLE)) {
+        answer_keys(state, out, depth, false);
+    } else if (has_field(state, "big_number", LUA_TSTRING)) {
+        out.string(one_line(string_at(state, -1)));
+    } else {
+        return false;
     }
+    lua_pop(state, 1);
+    return true;
+}
+
+void answer_table(lua_State* state, sink& out, int depth) {
+    if (depth > deepest || lua_checkstack(state, 8) == 0) {
+        return out.error("ERR reached lua stack limit");
+    }
+    if (answer_special(state, out, depth)) return;
     int length = 0;
     for (bool more = true; more;) {
         lua_rawgeti(state, -1, length + 1);

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace holdfast::memory {
 namespace {
@@ -38,17 +37,17 @@ void eval(call& c) {
 template <bool ReadOnly>
 void evalsha(call& c) {
     const std::size_t keys = key_count(c);
-    std::array<char, 40> room;
-    if (c.arg(1).size() == room.size()) {
-        std::ranges::transform(c.arg(1), room.begin(), [](char ch) {
-            return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch;
-        });
-        const std::string_view sha(room.data(), room.size());
-        if (const auto* found = c.core.scripts().find(sha)) {
-            return run_script(c, sha, *found, keys, ReadOnly);
-        }
+    const lua_host& scripts = c.core.scripts();
+    if (const auto* found = scripts.find(c.arg(1))) {
+        return run_script(c, c.arg(1), *found, keys, ReadOnly);
     }
-    refuse("NOSCRIPT No matching script. Please use EVAL.");
+    std::string lower(c.arg(1));  // Redis takes upper case too; nobody sends it
+    std::ranges::transform(lower, lower.begin(), [](char ch) {
+        return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch;
+    });
+    const auto* found = scripts.find(lower);
+    if (found == nullptr) refuse("NOSCRIPT No matching script. Please use EVAL.");
+    run_script(c, lower, *found, keys, ReadOnly);
 }
 
 void script_exists(call& c) {
