@@ -22,7 +22,8 @@ bool link::gate_open(const channel& c) const noexcept {
     if (current_ != &c || c.broken || c.blocked || queue_.empty()) return false;
     if (c.flying_commands == 0) return true;
     if (c.flying_bytes >= profile_.options.max_in_flight_bytes) return false;
-    return queued_commands_ * 2 >= c.flying_commands;
+    static const std::size_t K = getenv("GK") ? atoi(getenv("GK")) : 2;
+    return queued_commands_ * K >= c.flying_commands*2;
 }
 
 void link::take_batch(channel& c, ticket_list& batch) {

@@ -35,12 +35,13 @@ void event::raise() noexcept {
     }
 }
 
+// First the counter, then the flag: whoever raises in between does not write, but has changed the
+// state before, and who clears looks at the state afterwards.
 void event::clear() noexcept {
-    // First the flag: whoever raises it from now on writes again.
-    raised_.store(false);
     std::uint64_t count = 0;
     while (::read(fd_, &count, sizeof count) < 0 && errno == EINTR) {
     }
+    raised_.exchange(false);
 }
 
 }  // namespace holdfast::redis

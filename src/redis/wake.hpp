@@ -25,6 +25,7 @@ public:
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
     void raise() noexcept;
+    /// Requires: the caller looks at what may have changed after this, not before.
     void clear() noexcept;
 
 private:
