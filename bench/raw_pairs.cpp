@@ -39,10 +39,21 @@ double cpu_seconds() {
     return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
+std::string text_of(const result<reply>& r) {
+    return r ? to_string(*r) : to_string(r.error());
+}
+
 /// What one worker saw; latencies in microseconds.
 struct worker_log {
     std::vector<float> pairs;
     std::uint64_t failures = 0;
+    std::string first_failure;
+
+    void check(const result<reply>& took, const result<reply>& gone) {
+        if (took && !took->is_nil() && gone && gone->number() == 1) return;
+        if (failures++ > 0) return;
+        first_failure = fmt::format("SET {} / delete {}", text_of(took), text_of(gone));
+    }
 };
 
 std::string key_of(int worker) {
@@ -63,6 +74,7 @@ pairs_result summary(std::string way, int workers, std::vector<worker_log>& logs
     for (const worker_log& log : logs) {
         all.insert(all.end(), log.pairs.begin(), log.pairs.end());
         out.failures += log.failures;
+        if (out.first_failure.empty()) out.first_failure = log.first_failure;
     }
     if (all.empty()) return out;
     std::ranges::sort(all);
@@ -104,7 +116,7 @@ void thread_pairs(command_engine& engine, int id, worker_log& log, const std::at
         const auto took = engine.execute(words("SET", key, owner, "NX", "PX", 30000), give_up);
         const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
         const auto gone = engine.execute({drop.view(), repeat::never, &s}, give_up);
-        if (!took || took->is_nil() || !gone || gone->number() != 1) ++log.failures;
+        log.check(took, gone);
         log.pairs.push_back(microseconds(engine.time().now() - start));
     }
 }
@@ -123,7 +135,7 @@ boost::asio::awaitable<void> coroutine_pairs(command_engine& engine, int id, wor
         const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
         const command call{drop.view(), repeat::never, &s};
         const auto gone = co_await async_execute(engine, call, give_up, token);
-        if (!took || took->is_nil() || !gone || gone->number() != 1) ++log.failures;
+        log.check(took, gone);
         log.pairs.push_back(microseconds(engine.time().now() - start));
     }
 }

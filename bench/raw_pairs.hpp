@@ -25,6 +25,7 @@ struct pairs_result {
     double p99_us = 0;
     double client_cpu_us = 0;  ///< This process's CPU time per pair, all threads.
     std::uint64_t failures = 0;
+    std::string first_failure{};
 };
 
 /// Threads that share one engine.
