@@ -201,15 +201,15 @@ std::string redacted(const url& parsed) {
     for (const url_host& host : parsed.hosts) {
         const bool v6 = host.name.find(':') != std::string::npos;
         out += separator;
-        out += v6 ? "[" + host.name + "]" : host.name;
-        if (host.port) out += ":" + std::to_string(*host.port);
+        out += v6 ? fmt::format("[{}]", host.name) : host.name;
+        if (host.port) out += fmt::format(":{}", *host.port);
         separator = ",";
     }
     out += parsed.path;
     char mark = '?';
     for (const auto& [name, value] : parsed.options) {
         out += mark;
-        out += name + "=" + (speaks_of_a_secret(name) ? "***" : value);
+        out += fmt::format("{}={}", name, speaks_of_a_secret(name) ? "***" : value);
         mark = '&';
     }
     return out;

@@ -86,6 +86,7 @@ bool link::admit(ticket& t, time_point now) {
     }
     (current_ != nullptr ? counts_.hits : counts_.misses).add(t.expected);
     t.where = ticket::place::queued;
+    t.cohort = cohort_;
     t.lost = false;
     queue_.push_back(t);
     queued_commands_ += t.expected;
@@ -109,9 +110,12 @@ void link::run(ticket& t) {
     if (c->reader == channel::role::nobody) {
         c->reader = channel::role::caller;
         c->reader_wakes = time_point::min();
+        c->returning = 0;
+        // A writer that has not left yet looks at the queue once more, and finds this ticket.
+        const bool writes = !c->writing;
         c->writing = true;
         held.unlock();
-        lead(t, *c);
+        lead(t, *c, writes);
         return;
     }
     if (!c->writing && gate_open(*c)) {
@@ -148,9 +152,9 @@ void link::submit(std::unique_ptr<async_ticket> t) {
 }
 
 // Reads on behalf of all, until its own replies are in.
-void link::lead(ticket& own, channel& c) {
+void link::lead(ticket& own, channel& c, bool writes) {
     constexpr duration pause = std::chrono::milliseconds(100);
-    if (own.began - c.last_write > pause && !still_open(c)) {
+    if (writes && own.began - c.last_write > pause && !still_open(c)) {
         ticket_list nobody;
         {
             const lock held(mutex_);
@@ -160,14 +164,14 @@ void link::lead(ticket& own, channel& c) {
         await(own);
         return;
     }
-    write_batches(c);
-    while (own.settled.load(std::memory_order_acquire) == 0) {
+    if (writes) write_batches(c);
+    while (!own.settled.load(std::memory_order_acquire)) {
         const short ready = wait_ready(c, own.give_up);
         if (!service(c, ready, &own)) {
             await(own);
             return;
         }
-        if (own.settled.load(std::memory_order_acquire) == 0 && time_.now() >= own.give_up) {
+        if (!own.settled.load(std::memory_order_acquire) && time_.now() >= own.give_up) {
             break;
         }
     }
@@ -180,6 +184,7 @@ void link::hand_over(channel& c) {
     const bool idle = c.flying_commands == 0 && (queue_.empty() || current_ != &c);
     if (idle && !c.retired) {
         c.reader = channel::role::nobody;
+        c.returning = 0;
         return;
     }
     c.reader = channel::role::thread;
@@ -210,15 +215,17 @@ bool link::withdraw(ticket& t) {
 // reminded, in case it sleeps longer than this caller wants to.
 void link::await(ticket& t) {
     constexpr duration reminder = std::chrono::milliseconds(5);
-    while (t.settled.load(std::memory_order_acquire) == 0) {
+    const std::atomic<std::uint32_t>& word = cohorts_[t.cohort];
+    while (true) {
+        const std::uint32_t seen = word.load(std::memory_order_acquire);
+        if (t.settled.load(std::memory_order_acquire)) return;
         const time_point now = time_.now();
-        if (now >= t.give_up) {
-            if (withdraw(t)) return;
-            if (t.settled.load(std::memory_order_acquire) != 0) return;
-            futex_wait(t.settled, 0, timeout_until(now + reminder, now));
-        } else {
-            futex_wait(t.settled, 0, timeout_until(t.give_up, now));
+        if (now < t.give_up) {
+            futex_wait(word, seen, timeout_until(t.give_up, now));
+            continue;
         }
+        if (withdraw(t)) return;
+        futex_wait(word, seen, timeout_until(now + reminder, now));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <holdfast/entropy.hpp>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -30,9 +31,11 @@
 /// thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 ///
-/// The gate decides when to write: at once while little is in flight, and otherwise when the queue
-/// has grown to a fair part of what is in flight. So few callers are not made to wait for each
-/// other, and many travel in large batches.
+/// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
+/// has grown to what is in flight. So a few callers hardly wait for each other, and many travel in
+/// large batches. Those that one reply woke together tend to ask again together: the gate stays
+/// shut until the last of them is back, or until the reader, who lets them run first, has had its
+/// next turn.
 ///
 /// A command that gets no reply in time makes its connection *retire*: nothing more is written to
 /// it, those already in flight may still be answered, and everyone else goes on with a new one.
@@ -61,7 +64,8 @@ struct channel {
     bool blocked = false;  ///< The socket took a part only; the reader sends the rest.
     bool broken = false;
     bool retired = false;
-    std::string reason;  ///< Why it broke, if a writer saw it.
+    std::size_t returning = 0;  ///< Callers just woken, who are given a moment to come back.
+    std::string reason;         ///< Why it broke, if a writer saw it.
 
     // The reader's.
     ticket_list reading;
@@ -103,7 +107,7 @@ private:
 
     // link.cpp: callers
     [[nodiscard]] bool admit(ticket& t, time_point now);
-    void lead(ticket& own, channel& c);
+    void lead(ticket& own, channel& c, bool writes);
     void await(ticket& t);
     [[nodiscard]] bool withdraw(ticket& t);
     void hand_over(channel& c);
@@ -120,6 +124,7 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     void break_channel(channel& c, ticket_list& settled);
     [[nodiscard]] static bool still_open(channel& c);
+    void write_if_open(channel& c, std::size_t returning);
     [[nodiscard]] bool service(channel& c, short ready, const ticket* own);
     [[nodiscard]] short wait_ready(channel& c, time_point limit);
 
@@ -133,7 +138,7 @@ private:
     void drop(channel& c);
     void start_thread();
 
-    void settle(ticket_list& list, const ticket* own);
+    std::size_t settle(ticket_list& list, const ticket* own);
     void finish(std::unique_ptr<async_ticket> t);
     static void deliver(async_ticket& t);
     [[nodiscard]] bool repeat_later(async_ticket& t, time_point now);
@@ -153,6 +158,14 @@ private:
     std::size_t queued_commands_ = 0;
     channel* current_ = nullptr;
     std::vector<std::unique_ptr<channel>> channels_;  ///< The current one and retired ones.
+
+    /// Callers that came between two writes travel together, are answered together, and sleep on
+    /// the same futex, so that one system call wakes them all. A ring: a caller that shares its
+    /// futex with a later cohort is woken for nothing, and sleeps again.
+    static constexpr std::size_t cohort_count = 64;
+    std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
+    std::size_t cohort_ = 0;
+
     ticket_list finished_;  ///< Submitted commands, settled by a caller, to be told by the thread.
     error refusal_{errc::unavailable, {}};  ///< Why the last connect failed,
     time_point next_connect_{};             ///< … and when to try again.

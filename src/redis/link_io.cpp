@@ -11,18 +11,27 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 
 namespace holdfast::redis {
+namespace {
+
+// Below this, waiting for each other costs more than it saves.
+constexpr std::size_t worth_gathering = 3;
+
+}  // namespace
 
 bool link::gate_open(const channel& c) const noexcept {
     if (current_ != &c || c.broken || c.blocked || queue_.empty()) return false;
-    if (c.flying_commands == 0) return true;
-    if (c.flying_bytes >= profile_.options.max_in_flight_bytes) return false;
-    return queued_commands_ * 2 >= c.flying_commands;
+    if (c.flying_bytes >= profile_.options.max_in_flight_bytes && c.flying_commands > 0) {
+        return false;
+    }
+    if (queued_commands_ < c.returning) return false;
+    return queued_commands_ >= c.flying_commands;
 }
 
 void link::take_batch(channel& c, ticket_list& batch) {
@@ -41,6 +50,8 @@ void link::take_batch(channel& c, ticket_list& batch) {
         if (t.submitted) --submitted_queued_;
     }
     queued_commands_ -= commands;
+    cohort_ = (cohort_ + 1) % cohort_count;
+    c.returning = c.returning > commands ? c.returning - commands : 0;
     c.flying_commands += commands;
     c.flying_bytes += bytes;
     if (commands == 0) return;
@@ -67,13 +78,15 @@ void link::publish_batch(channel& c, ticket_list& batch) {
     if (c.earliest < c.reader_wakes) poke_reader(c);
 }
 
-// Requires: this thread has the writer's role; it is given up on return.
+// Requires: this thread has the writer's role; it is given up on return. The gate was open when the
+// role was taken.
 void link::write_batches(channel& c) {
-    while (true) {
+    for (bool first = true;; first = false) {
         ticket_list batch;
         {
             const lock held(mutex_);
-            if (!gate_open(c)) {
+            const bool go = first ? !c.broken && !queue_.empty() : gate_open(c);
+            if (!go) {
                 c.writing = false;
                 if (c.broken) writer_left_.notify_all();
                 return;
@@ -293,17 +306,28 @@ bool link::service(channel& c, short ready, const ticket* own) {
         settle(settled, own);
         return false;
     }
-    {
-        lock held(mutex_);
-        c.reader_wakes = time_point::min();
-        if (!c.writing && gate_open(c)) {
-            c.writing = true;
-            held.unlock();
-            write_batches(c);
-        }
-    }
+    std::size_t callers = 0;
+    for (const ticket* t = settled.front(); t != nullptr; t = t->next) callers += !t->submitted;
+    const bool gather = callers >= worth_gathering && own == nullptr;
+    write_if_open(c, gather ? callers : 0);
     settle(settled, own);
+    if (gather) {
+        ::sched_yield();
+        write_if_open(c, 0);
+    }
     return true;
+}
+
+void link::write_if_open(channel& c, std::size_t returning) {
+    lock held(mutex_);
+    c.reader_wakes = time_point::min();
+    c.returning = 0;
+    const bool open = !c.writing && gate_open(c);
+    c.returning = returning;
+    if (!open) return;
+    c.writing = true;
+    held.unlock();
+    write_batches(c);
 }
 
 }  // namespace holdfast::redis

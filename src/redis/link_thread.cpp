@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 
 namespace holdfast::redis {
 
@@ -184,8 +185,10 @@ void link::drop(channel& c) {
 
 // Tells who waits. A ticket may be gone as soon as its futex is set. `own` is the ticket of the
 // caller that reads, and null on the link's thread, where alone completions may run.
-void link::settle(ticket_list& list, const ticket* own) {
+std::size_t link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
+    std::size_t woken = 0;
+    std::bitset<cohort_count> to_wake;
     while (ticket* t = list.pop_front()) {
         if (t->submitted) {
             if (on_thread) {
@@ -197,10 +200,18 @@ void link::settle(ticket_list& list, const ticket* own) {
             }
             continue;
         }
-        const bool mine = t == own;
-        t->settled.store(1, std::memory_order_release);
-        if (!mine) futex_wake(&t->settled);
+        if (t != own) {
+            to_wake.set(t->cohort);
+            ++woken;
+        }
+        t->settled.store(true, std::memory_order_release);
     }
+    for (std::size_t i = 0; woken > 0 && i < cohort_count; ++i) {
+        if (!to_wake.test(i)) continue;
+        cohorts_[i].fetch_add(1, std::memory_order_release);
+        futex_wake_all(cohorts_[i]);
+    }
+    return woken;
 }
 
 // May this command be sent again, and has it been arranged? Decided on what its last try has shown.

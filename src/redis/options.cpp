@@ -236,7 +236,7 @@ result<redis_target> parse_redis_url(const url& parsed) {
 }
 
 std::string to_string(const server_address& address) {
-    if (!address.unix_path.empty()) return "unix:" + address.unix_path;
+    if (!address.unix_path.empty()) return fmt::format("unix:{}", address.unix_path);
     const bool v6 = address.host.find(':') != std::string::npos;
     return fmt::format("{}{}{}:{}", v6 ? "[" : "", address.host, v6 ? "]" : "", address.port);
 }

@@ -48,7 +48,8 @@ struct ticket {
     ticket* prev = nullptr;
     ticket* next = nullptr;
 
-    std::atomic<std::uint32_t> settled{0};  ///< The futex that its thread waits on.
+    std::atomic<bool> settled{false};  ///< The last thing that is written to it.
+    std::size_t cohort = 0;            ///< Which of the link's futexes its thread waits on.
 
     [[nodiscard]] std::string_view name(std::size_t i) const {
         return raw.empty() ? commands[i].args[0] : raw_name;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <system_error>
 
 namespace holdfast::redis {
@@ -16,8 +17,8 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
     ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
 }
 
-void futex_wake(const std::atomic<std::uint32_t>* word) noexcept {
-    ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 event::event() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -35,12 +36,13 @@ void event::raise() noexcept {
     }
 }
 
+// First the counter, then the flag: whoever raises in between does not write, but has changed the
+// state before, and who clears looks at the state afterwards.
 void event::clear() noexcept {
-    // First the flag: whoever raises it from now on writes again.
-    raised_.store(false);
     std::uint64_t count = 0;
     while (::read(fd_, &count, sizeof count) < 0 && errno == EINTR) {
     }
+    raised_.exchange(false);
 }
 
 }  // namespace holdfast::redis

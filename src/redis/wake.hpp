@@ -12,8 +12,8 @@ namespace holdfast::redis {
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
                 const timespec& timeout) noexcept;
 
-/// Wakes who sleeps on `word`. The word may be gone by now: then it wakes nobody.
-void futex_wake(const std::atomic<std::uint32_t>* word) noexcept;
+/// Wakes all who sleep on `word`, in one system call.
+void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 /// A counter in the kernel that makes poll() return.
 class event {
@@ -25,6 +25,7 @@ public:
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
     void raise() noexcept;
+    /// Requires: the caller looks at what may have changed after this, not before.
     void clear() noexcept;
 
 private:
