@@ -3,14 +3,14 @@
 
 #include <holdfast/asio.hpp>
 
-#include <fmt/format.h>
-#include <hiredis/hiredis.h>
-#include <sys/resource.h>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>

@@ -31,16 +31,16 @@ struct client_options {
 
 /// What a client has seen since it was opened.
 struct client_statistics {
-    std::uint64_t acquired = 0;          ///< Leases granted to us.
-    std::uint64_t waited = 0;            ///< … of these, after standing in line.
-    std::uint64_t handed_over = 0;       ///< … of these, woken by a hand-over that already was ours.
-    std::uint64_t refused = 0;           ///< Acquires that ended busy, timed out or cancelled.
-    std::uint64_t failed = 0;            ///< Acquires that ended with the engine's trouble.
-    std::uint64_t released = 0;          ///< Given back by release() or a destructor.
-    std::uint64_t renewed = 0;           ///< Renewals that succeeded.
-    std::uint64_t renewal_failures = 0;  ///< Renewals that did not (each is retried).
-    std::uint64_t lost = 0;              ///< Leases lost, for whatever reason.
-    std::uint64_t held = 0;              ///< Held now.
+    std::uint64_t acquired = 0;     ///< Leases granted to us.
+    std::uint64_t waited = 0;       ///< … of these, after standing in line.
+    std::uint64_t handed_over = 0;  ///< … of these, woken by a hand-over that already was ours.
+    std::uint64_t refused = 0;      ///< Acquires that ended busy, timed out or cancelled.
+    std::uint64_t failed = 0;       ///< Acquires that ended with the engine's trouble.
+    std::uint64_t released = 0;     ///< Given back by release() or a destructor.
+    std::uint64_t renewed = 0;      ///< Renewals that succeeded.
+    std::uint64_t renewal_failures = 0;      ///< Renewals that did not (each is retried).
+    std::uint64_t lost = 0;                  ///< Leases lost, for whatever reason.
+    std::uint64_t held = 0;                  ///< Held now.
     duration least_slack = duration::max();  ///< The closest a renewal came to its deadline.
 };
 

@@ -11,10 +11,11 @@
 
 /// What you hold: a name, for a time that is renewed while you live, with a fence.
 ///
-/// A lease can end without you: the engine forgets it, the network is cut, the process is paused. So
-/// it tells: `lost()` fires before anyone else can hold the name, and `held()` compares the clock
-/// itself, so it is right even when no thread of ours could run. What neither can do is stop a write
-/// that is already on its way: for that, send `fence()` along and let the resource refuse an old one.
+/// A lease can end without you: the engine forgets it, the network is cut, the process is paused.
+/// So it tells: `lost()` fires before anyone else can hold the name, and `held()` compares the
+/// clock itself, so it is right even when no thread of ours could run. What neither can do is stop
+/// a write that is already on its way: for that, send `fence()` along and let the resource refuse
+/// an old one.
 namespace holdfast {
 
 namespace detail {
@@ -50,8 +51,8 @@ public:
     lease(const lease&) = delete;
     lease& operator=(const lease&) = delete;
 
-    /// Hands an unreleased lease to the keeper, which releases it at once in the background. Does not
-    /// throw and does not wait for the network.
+    /// Hands an unreleased lease to the keeper, which releases it at once in the background. Does
+    /// not throw and does not wait for the network.
     ~lease();
 
     [[nodiscard]] const lock_name& name() const noexcept;
@@ -71,8 +72,8 @@ public:
     [[nodiscard]] loss_reason reason() const noexcept;
 
     /// Gives it back and says how that went. In any case the lease is over.
-    /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may have
-    /// met another holder), outcome_unknown (released in the background, or left to its ttl).
+    /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may
+    /// have met another holder), outcome_unknown (released in the background, or left to its ttl).
     [[nodiscard]] result<void> release() &&;
 
 private:

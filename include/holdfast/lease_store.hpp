@@ -16,8 +16,8 @@
 /// The lease seam: "carry out these lease requests". Every engine implements it.
 ///
 /// It is a narrow waist of values. A request carries everything it needs and is idempotent by
-/// (name, owner), so a retry after a lost reply is safe; a batch is a span; a quorum is a store made
-/// of stores; and a simulator can lose, delay and repeat the same values.
+/// (name, owner), so a retry after a lost reply is safe; a batch is a span; a quorum is a store
+/// made of stores; and a simulator can lose, delay and repeat the same values.
 namespace holdfast {
 
 /// How a name is held.
@@ -112,11 +112,11 @@ struct lost {};
 
 using lease_request = std::variant<ask::acquire, ask::renew, ask::release, ask::leave>;
 /// `lost` comes first, so that an answer nobody filled in means that nothing is held.
-using lease_reply = std::variant<answer::lost, answer::granted, answer::busy, answer::renewed,
-                                 answer::released>;
+using lease_reply =
+    std::variant<answer::lost, answer::granted, answer::busy, answer::renewed, answer::released>;
 
-/// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's last
-/// answered look, for `ttl` from that moment.
+/// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's
+/// last answered look, for `ttl` from that moment.
 struct handed_over {
     owner_token owner;
     fencing_token fence;
@@ -165,8 +165,8 @@ public:
                           std::span<result<lease_reply>> replies, time_point give_up) = 0;
 
     /// The same without waiting. `on_reply` is called once for each request, as its answer comes:
-    /// a shard that is silent does not hold up another. It may be called before this returns, must be
-    /// short, and is called on the engine's thread or this one.
+    /// a shard that is silent does not hold up another. It may be called before this returns, must
+    /// be short, and is called on the engine's thread or this one.
     virtual void submit(std::vector<lease_request> requests, time_point give_up,
                         reply_handler on_reply);
 

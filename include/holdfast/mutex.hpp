@@ -13,8 +13,8 @@
 
 /// A mutex that works across machines: one holder at a time, first come, first served.
 ///
-/// Two faces of the same lock. The explicit one answers with values and gives you a `lease` with its
-/// fence; prefer it. The std one (`lock`, `try_lock`, `unlock`) works with std::unique_lock and
+/// Two faces of the same lock. The explicit one answers with values and gives you a `lease` with
+/// its fence; prefer it. The std one (`lock`, `try_lock`, `unlock`) works with std::unique_lock and
 /// std::scoped_lock, and throws std::system_error where std::mutex would.
 namespace holdfast {
 
@@ -24,8 +24,8 @@ class client;
 inline constexpr duration forever = duration::max();
 
 struct acquire_options {
-    /// How long a holder that is never heard of again blocks the others. It is renewed at a third of
-    /// it while you hold; 30 s survives a failover of the engine. 10 ms to 24 h.
+    /// How long a holder that is never heard of again blocks the others. It is renewed at a third
+    /// of it while you hold; 30 s survives a failover of the engine. 10 ms to 24 h.
     duration ttl = std::chrono::seconds(30);
 
     /// How long to wait while someone else holds it; zero asks once. A mutex waits by default.
@@ -52,10 +52,10 @@ public:
 
     /// Waits for it as the options say.
     /// Errors: busy (wait was zero), timed_out, cancelled: someone else holds it, nothing is left
-    /// behind. unavailable, denied, corrupt: the engine's trouble, nothing is held. outcome_unknown:
-    /// the engine may think that we hold it; it ends by its ttl at the latest. invalid_argument.
-    /// Blocks: for at most `wait`, plus a moment to leave the line.
-    /// Cancellation: by options.stop.
+    /// behind. unavailable, denied, corrupt: the engine's trouble, nothing is held.
+    /// outcome_unknown: the engine may think that we hold it; it ends by its ttl at the latest.
+    /// invalid_argument. Blocks: for at most `wait`, plus a moment to leave the line. Cancellation:
+    /// by options.stop.
     [[nodiscard]] result<lease> acquire();
     [[nodiscard]] result<lease> acquire(const acquire_options& options);
 

@@ -13,7 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A waiter that is out of time leaves the line in this much more; the rest goes on in the background.
+// A waiter that is out of time leaves the line in this much more; the rest goes on in the
+// background.
 constexpr duration leaving_time = 100ms;
 
 // A lost push costs a waiter no more than this.
@@ -58,16 +59,16 @@ acquire_machine::action acquire_machine::ask(time_point now) {
 acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, time_point now) {
     if (phase_ == phase::leaving) return left(reply);
     if (!reply) return failed(std::move(reply.error()), now);
-    return std::visit(
-        overloaded{
-            [&](const answer::granted& given) { return granted(given, now); },
-            [&](const answer::busy& seen) { return busy(seen, now); },
-            [&](const auto&) {
-                return failed({errc::corrupt, "the engine's answer does not fit the question"},
-                              now);
-            },
-        },
-        *reply);
+    return std::visit(overloaded{
+                          [&](const answer::granted& given) { return granted(given, now); },
+                          [&](const answer::busy& seen) { return busy(seen, now); },
+                          [&](const auto&) {
+                              return failed(
+                                  {errc::corrupt, "the engine's answer does not fit the question"},
+                                  now);
+                          },
+                      },
+                      *reply);
 }
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
@@ -90,8 +91,8 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     pause_ = duration::zero();
     not_before_ = sent_;
     if (!stands_in_line()) {
-        return finish{fail(errc::busy,
-                           fmt::format("'{}' is held by someone else", plan_.name.value()))};
+        return finish{
+            fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value()))};
     }
     ticket_ = seen.ticket;
     holder_ = seen.holder;
@@ -102,8 +103,8 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     return wait(later(now, look));
 }
 
-// What was never sent, and what may have been carried out, are both asked again with the same owner;
-// every other failure is an answer, and will not get better by asking.
+// What was never sent, and what may have been carried out, are both asked again with the same
+// owner; every other failure is an answer, and will not get better by asking.
 acquire_machine::action acquire_machine::failed(error why, time_point now) {
     const bool unknown = why == errc::outcome_unknown;
     if (!unknown && why != errc::unavailable && why != errc::timed_out) {
@@ -132,13 +133,15 @@ acquire_machine::action acquire_machine::on_wake(time_point now) {
     return ask(now);
 }
 
-acquire_machine::action acquire_machine::on_look_again(time_point now) { return on_wake(now); }
+acquire_machine::action acquire_machine::on_look_again(time_point now) {
+    return on_wake(now);
+}
 
-// A push travels on a connection of its own and may come later than the answer to a look that was sent
-// after it; believing it from that look on would be believing too long. The fence tells: only a grant
-// above the holder that the look saw came after it, and is believed from the moment before that look.
-// If that cannot be told, or little of the grant is left, ask: a repeated acquire answers the same grant,
-// renewed.
+// A push travels on a connection of its own and may come later than the answer to a look that was
+// sent after it; believing it from that look on would be believing too long. The fence tells: only
+// a grant above the holder that the look saw came after it, and is believed from the moment before
+// that look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
+// answers the same grant, renewed.
 acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
     if (holder_.value != 0 && given.fence <= holder_) return sleep{wake_at_};
     const time_point end = believed_until(not_before_, given.ttl);
@@ -151,9 +154,8 @@ acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, 
 }
 
 acquire_machine::action acquire_machine::on_cancel(time_point now) {
-    return leave({errc::cancelled,
-                  fmt::format("the wait for '{}' was cancelled", plan_.name.value())},
-                 now);
+    return leave(
+        {errc::cancelled, fmt::format("the wait for '{}' was cancelled", plan_.name.value())}, now);
 }
 
 error acquire_machine::out_of_time() const {

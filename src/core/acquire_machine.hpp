@@ -8,14 +8,15 @@
 
 /// One acquisition, as a machine without I/O.
 ///
-/// Everything that can happen is an event with the time it happened; every answer is the one thing to
-/// do next. A runtime with threads drives it, and a simulator can drive the same code on virtual time.
+/// Everything that can happen is an event with the time it happened; every answer is the one thing
+/// to do next. A runtime with threads drives it, and a simulator can drive the same code on virtual
+/// time.
 ///
 ///     asking ──granted──────────────────────────────▶ finish(grant)
 ///       │  ╰──busy, not waiting────────────────────▶ finish(busy)
 ///       busy                      ╭──look── time to look, or told to
 ///       ▼                         ▼
-///     waiting ──handed over──▶ (asking again if what is left of the grant is short) ─▶ finish(grant)
+///     waiting ──handed over (asks again if little of the grant is left)──▶ finish(grant)
 ///       │
 ///       time is up, or cancelled, or the engine's answer came too late
 ///       ▼
@@ -23,8 +24,9 @@
 ///
 /// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
 /// believed from the moment before the request that it answers was sent, and a handed-over one from
-/// the moment before the last answered look, which its fence proves it came after; whatever ends without a grant either has left the line
-/// or says in `finish::leftover` that the leaving must go on in the background.
+/// the moment before the last answered look, which its fence proves it came after; whatever ends
+/// without a grant either has left the line or says in `finish::leftover` that the leaving must go
+/// on in the background.
 namespace holdfast::detail {
 
 struct acquire_plan {
@@ -70,8 +72,8 @@ public:
     [[nodiscard]] const acquire_plan& plan() const noexcept { return plan_; }
     [[nodiscard]] bool stands_in_line() const noexcept;
 
-    // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one of
-    // the others. None comes after `finish`.
+    // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one
+    // of the others. None comes after `finish`.
     [[nodiscard]] action start(time_point now);
     [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
     [[nodiscard]] action on_wake(time_point now);

@@ -24,7 +24,9 @@ constexpr time_point believed_until(time_point sent, duration ttl) {
 }
 
 /// When a lease is renewed: early enough that two renewals in a row may fail.
-constexpr time_point renew_at(time_point sent, duration ttl) { return sent + ttl / 3; }
+constexpr time_point renew_at(time_point sent, duration ttl) {
+    return sent + ttl / 3;
+}
 
 /// How long after a failed renewal the next try comes: some thirty tries fit into a ttl, but a
 /// server in trouble is not asked more than twice a second, nor a quick lease less than each 5 ms.

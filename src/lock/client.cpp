@@ -8,7 +8,7 @@
 namespace holdfast {
 
 client::client(std::shared_ptr<lease_store> store, const client_options& options)
-    : runtime_(detail::lock_runtime::make(std::move(store), options)) {}
+    : runtime_(std::make_shared<detail::lock_runtime>(std::move(store), options)) {}
 
 client::client(client&&) noexcept = default;
 

@@ -10,7 +10,9 @@ namespace {
 
 std::atomic<unsigned> generation{0};
 
-void in_child() { generation.fetch_add(1, std::memory_order_relaxed); }
+void in_child() {
+    generation.fetch_add(1, std::memory_order_relaxed);
+}
 
 }  // namespace
 

@@ -6,7 +6,9 @@
 
 namespace holdfast::detail {
 
-herald::~herald() { close(); }
+herald::~herald() {
+    close();
+}
 
 void herald::tell(std::function<void()> news) {
     const std::scoped_lock guard(desk_->mutex);

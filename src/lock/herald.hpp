@@ -10,8 +10,9 @@
 
 /// The one thread on which users' callbacks run.
 ///
-/// The keeper must never wait for a callback, or one user's slow reaction to one lost lease would lose
-/// the others. So it only tells the herald, which starts its thread with the first thing to tell.
+/// The keeper must never wait for a callback, or one user's slow reaction to one lost lease would
+/// lose the others. So it only tells the herald, which starts its thread with the first thing to
+/// tell.
 namespace holdfast::detail {
 
 class herald {
@@ -24,8 +25,8 @@ public:
     /// Runs it soon, in order, outside every lock of ours. What it throws ends there.
     void tell(std::function<void()> news);
 
-    /// Runs what is left and ends the thread. May be called from the thread itself; then it ends when
-    /// the callback returns.
+    /// Runs what is left and ends the thread. May be called from the thread itself; then it ends
+    /// when the callback returns.
     void close();
 
 private:

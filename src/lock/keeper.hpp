@@ -14,23 +14,19 @@
 #include <thread>
 #include <vector>
 
-/// Keeps the leases of one client: renews them, declares them lost at their deadline, and gives back
-/// what was abandoned.
+/// Keeps the leases of one client: renews them, declares them lost at their deadline, and gives
+/// back what was abandoned.
 ///
 /// One thread, which decides by the book (core/keeper_book.hpp) and never waits for an engine or a
-/// user: requests go out by `submit`, callbacks go to the herald. It sleeps until the next moment that
-/// the book names, and is woken early only by a lease that is due before that.
+/// user: requests go out by `submit`, callbacks go to the herald. It sleeps until the next moment
+/// that the book names, and is woken early only by a lease that is due before that.
 namespace holdfast::detail {
 
-class keeper : public std::enable_shared_from_this<keeper> {
+class keeper {
 public:
     keeper(std::shared_ptr<lease_store> store, clock& time, duration request_timeout,
            std::shared_ptr<counters> count);
     ~keeper();
-
-    /// Starts the thread; apart from the constructor because the thread's requests refer to this by
-    /// weak pointers.
-    void start();
 
     void keep(std::shared_ptr<lease_state> lease);
     void forget(lease_state& lease);
@@ -39,8 +35,8 @@ public:
     /// answered or `until` (by then it has expired there).
     void leave_in_background(ask::leave request, time_point until);
 
-    /// Gives back what is kept, ends all leases as `closed`, waits for the background until `until`,
-    /// and ends the thread.
+    /// Gives back what is kept, ends all leases as `closed`, waits for the background until
+    /// `until`, and ends the thread.
     void close(time_point until);
 
     [[nodiscard]] std::size_t size() const;
@@ -54,27 +50,36 @@ private:
         bool done = false;
     };
 
+    /// What answers from the engine need. They come on the engine's own thread, perhaps late, and
+    /// must never hold the last reference to the engine itself: so they share this and no more.
+    struct desk {
+        desk(clock& t, std::shared_ptr<counters> c) : time(t), count(std::move(c)) {}
+
+        void renewal_answered(lease_state& lease, const result<lease_reply>& reply);
+        void chore_answered(chore& one, bool done);
+        void tell_loss(const lease_state& lease);
+        void wake_before(time_point when);
+        [[nodiscard]] time_point next_wake() const;
+        [[nodiscard]] std::vector<std::shared_ptr<chore>> due_chores(time_point now);
+
+        clock& time;
+        const std::shared_ptr<counters> count;
+        herald tell;
+        mutable std::mutex mutex;
+        std::condition_variable changed;
+        keeper_book book;
+        std::vector<std::shared_ptr<chore>> chores;
+        time_point sleeps_until = time_point::min();
+        bool closing = false;
+    };
+
     void run();
     void send_renewals(std::vector<keeper_book::entry> due, time_point now);
-    void renewal_answered(lease_state& lease, const result<lease_reply>& reply);
-    void tell_losses(std::vector<keeper_book::entry> lost);
     void send_chores(std::vector<std::shared_ptr<chore>> due, time_point now);
-    [[nodiscard]] std::vector<std::shared_ptr<chore>> due_chores(time_point now);
-    [[nodiscard]] time_point next_wake() const;
-    void wake_before(time_point when);
 
     const std::shared_ptr<lease_store> store_;
-    clock& clock_;
     const duration request_timeout_;
-    const std::shared_ptr<counters> count_;
-    herald herald_;
-
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    keeper_book book_;
-    std::vector<std::shared_ptr<chore>> chores_;
-    time_point sleeps_until_ = time_point::min();
-    bool closing_ = false;
+    const std::shared_ptr<desk> desk_;
     std::thread thread_;
 };
 

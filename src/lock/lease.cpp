@@ -23,7 +23,9 @@ lease& lease::operator=(lease&& other) noexcept {
     return *this;
 }
 
-lease::~lease() { abandon(); }
+lease::~lease() {
+    abandon();
+}
 
 void lease::abandon() noexcept {
     if (state_ != nullptr) runtime_->abandon(*state_);
@@ -31,16 +33,25 @@ void lease::abandon() noexcept {
     runtime_.reset();
 }
 
-const lock_name& lease::name() const noexcept { return state_->name; }
-fencing_token lease::fence() const noexcept { return state_->fence; }
-std::stop_token lease::lost() const noexcept { return state_->lost.get_token(); }
-bool lease::held() const noexcept { return state_ != nullptr && runtime_->held(*state_); }
+const lock_name& lease::name() const noexcept {
+    return state_->name;
+}
+fencing_token lease::fence() const noexcept {
+    return state_->fence;
+}
+std::stop_token lease::lost() const noexcept {
+    return state_->lost.get_token();
+}
+bool lease::held() const noexcept {
+    return state_ != nullptr && runtime_->held(*state_);
+}
 
 duration lease::remaining() const noexcept {
     return state_ == nullptr ? duration::zero() : runtime_->remaining(*state_);
 }
 
-// The clock is asked too: a lease whose deadline has passed is lost, even if the keeper has not run.
+// The clock is asked too: a lease whose deadline has passed is lost, even if the keeper has not
+// run.
 lease_status lease::status() const noexcept {
     if (state_ == nullptr) return lease_status::released;
     const lease_status noted = state_->status.load();

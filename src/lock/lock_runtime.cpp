@@ -34,18 +34,11 @@ std::unexpected<error> closed_error() {
 
 }  // namespace
 
-std::shared_ptr<lock_runtime> lock_runtime::make(std::shared_ptr<lease_store> store,
-                                                 const client_options& options) {
-    auto made = std::make_shared<lock_runtime>(std::move(store), options);
-    made->keeper_->start();
-    return made;
-}
-
 lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options)
     : store_(std::move(store)),
       options_(options),
       clock_(*options.time),
-      keeper_(std::make_shared<keeper>(store_, clock_, options.request_timeout, count_)),
+      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, count_)),
       generation_(fork_generation()) {
     store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
 }
@@ -54,7 +47,7 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
 // exist: everything is left where it is.
 lock_runtime::~lock_runtime() {
     if (fork_generation() != generation_) {
-        static_cast<void>(new std::shared_ptr<keeper>(std::move(keeper_)));
+        static_cast<void>(keeper_.release());
         static_cast<void>(new std::shared_ptr<lease_store>(std::move(store_)));
         return;
     }
@@ -83,8 +76,8 @@ result<void> lock_runtime::ready(const acquire_options& options) const {
                     fmt::format("wait is {}: it takes zero or more", in_ms(options.wait)));
     }
     if (options.max_hold <= duration::zero()) {
-        return fail(errc::invalid_argument,
-                    fmt::format("max_hold is {}: it takes more than zero", in_ms(options.max_hold)));
+        return fail(errc::invalid_argument, fmt::format("max_hold is {}: it takes more than zero",
+                                                        in_ms(options.max_hold)));
     }
     return {};
 }
@@ -149,8 +142,8 @@ acquire_machine::finish lock_runtime::drive(acquire_machine& machine, waiter& me
 
 lease lock_runtime::hand_out(const acquire_plan& plan, const grant& given,
                              const acquire_options& options) {
-    auto state = std::make_shared<lease_state>(plan.name, plan.owner, plan.mode, plan.ttl,
-                                               given.fence);
+    auto state =
+        std::make_shared<lease_state>(plan.name, plan.owner, plan.mode, plan.ttl, given.fence);
     state->fork_generation = generation_;
     state->hold_end = later(clock_.now(), options.max_hold);
     state->deadline = std::min(given.believed_until, state->hold_end);

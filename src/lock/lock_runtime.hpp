@@ -21,8 +21,6 @@ namespace holdfast::detail {
 
 class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
 public:
-    [[nodiscard]] static std::shared_ptr<lock_runtime> make(std::shared_ptr<lease_store> store,
-                                                            const client_options& options);
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options);
     ~lock_runtime();
 
@@ -49,7 +47,7 @@ private:
     clock& clock_;
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
-    std::shared_ptr<keeper> keeper_;
+    std::unique_ptr<keeper> keeper_;
     const unsigned generation_;
     std::atomic<bool> closed_ = false;
 };

@@ -13,7 +13,9 @@ mutex::mutex(client& owner, std::string_view name, acquire_options defaults)
 
 mutex::~mutex() = default;
 
-result<lease> mutex::acquire() { return acquire(defaults_); }
+result<lease> mutex::acquire() {
+    return acquire(defaults_);
+}
 
 result<lease> mutex::acquire(const acquire_options& options) {
     if (!name_) return std::unexpected(name_.error());
@@ -21,16 +23,22 @@ result<lease> mutex::acquire(const acquire_options& options) {
     return runtime_->acquire(*name_, options);
 }
 
-result<lease> mutex::try_acquire() { return try_acquire(defaults_); }
+result<lease> mutex::try_acquire() {
+    return try_acquire(defaults_);
+}
 
 result<lease> mutex::try_acquire(acquire_options options) {
     options.wait = duration::zero();
     return acquire(options);
 }
 
-void mutex::lock() { static_cast<void>(lock_within(forever)); }
+void mutex::lock() {
+    static_cast<void>(lock_within(forever));
+}
 
-bool mutex::try_lock() { return lock_within(duration::zero()); }
+bool mutex::try_lock() {
+    return lock_within(duration::zero());
+}
 
 bool mutex::lock_within(duration wait) {
     const auto self = std::this_thread::get_id();

@@ -12,8 +12,8 @@
 
 /// Where the acquisitions of one client sleep until something concerns them.
 ///
-/// The engine's pushes come with an owner; the room finds the one that sleeps under it and wakes that
-/// one alone. Order of the locks: the room's, then a waiter's.
+/// The engine's pushes come with an owner; the room finds the one that sleeps under it and wakes
+/// that one alone. Order of the locks: the room's, then a waiter's.
 namespace holdfast::detail {
 
 /// One sleeping acquisition. Lives on its caller's stack.

@@ -24,7 +24,8 @@ result<std::shared_ptr<lease_store>> open_redis(const url& where, const client_o
 /// Takes an option out of the URL, if it is there.
 std::optional<std::string> take_option(url& where, std::string_view name);
 
-/// Errors: invalid_argument, naming the first option that is not in `known` and the nearest that is.
+/// Errors: invalid_argument, naming the first option that is not in `known` and the nearest that
+/// is.
 result<void> only_options(const url& where, std::span<const std::string_view> known);
 
 }  // namespace holdfast::detail

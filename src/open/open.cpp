@@ -26,8 +26,8 @@ constexpr store_opener redis_opener = nullptr;
 
 struct engine {
     std::string_view scheme;
-    std::string_view option;   ///< The build option that leaves it out.
-    store_opener open;         ///< nullptr if this build leaves it out.
+    std::string_view option;  ///< The build option that leaves it out.
+    store_opener open;        ///< nullptr if this build leaves it out.
 };
 
 constexpr std::array engines{
@@ -40,9 +40,8 @@ constexpr std::array engines{
 }  // namespace
 
 std::optional<std::string> take_option(url& where, std::string_view name) {
-    const auto found = std::ranges::find(where.options, name, [](const auto& option) {
-        return std::string_view(option.first);
-    });
+    const auto found = std::ranges::find(
+        where.options, name, [](const auto& option) { return std::string_view(option.first); });
     if (found == where.options.end()) return std::nullopt;
     std::string value = std::move(found->second);
     where.options.erase(found);
@@ -52,9 +51,9 @@ std::optional<std::string> take_option(url& where, std::string_view name) {
 result<void> only_options(const url& where, std::span<const std::string_view> known) {
     for (const auto& [name, value] : where.options) {
         if (std::ranges::find(known, name) != known.end()) continue;
-        return fail(errc::invalid_argument, fmt::format("engine URL: {}: has no option '{}'{}",
-                                                        where.scheme, name,
-                                                        did_you_mean(name, known)));
+        return fail(errc::invalid_argument,
+                    fmt::format("engine URL: {}: has no option '{}'{}", where.scheme, name,
+                                did_you_mean(name, known)));
     }
     return {};
 }
@@ -77,9 +76,10 @@ result<client> open(std::string_view text, const client_options& options) {
     if (found == detail::engines.end()) {
         std::array<std::string_view, detail::engines.size()> known;
         std::ranges::transform(detail::engines, known.begin(), &detail::engine::scheme);
-        return fail(errc::invalid_argument,
-                    fmt::format("engine URL: there is no engine '{}:'{} (there is {})", where->scheme,
-                                did_you_mean(where->scheme, known), fmt::join(known, ":, ")));
+        return fail(
+            errc::invalid_argument,
+            fmt::format("engine URL: there is no engine '{}:'{} (there is {})", where->scheme,
+                        did_you_mean(where->scheme, known), fmt::join(known, ":, ")));
     }
     if (found->open == nullptr) {
         return fail(errc::unsupported,

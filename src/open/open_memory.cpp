@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memory: is an engine of one's own; memory:NAME is the one that everybody in this process shares who
-// opens the same NAME. A shared one lives as long as somebody has it open.
+// memory: is an engine of one's own; memory:NAME is the one that everybody in this process shares
+// who opens the same NAME. A shared one lives as long as somebody has it open.
 #include "engine/memory/memory_engine.hpp"
 #include "engine/redis/command_lease_store.hpp"
 #include "open/engines.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// redis:, rediss: and redis+unix:, with the options of the client (include/holdfast/redis.hpp) and one
-// of the locks: prefix, the text before each name in its key.
+// redis:, rediss: and redis+unix:, with the options of the client (include/holdfast/redis.hpp) and
+// one of the locks: prefix, the text before each name in its key.
 #include "engine/redis/command_lease_store.hpp"
 #include "open/engines.hpp"
 

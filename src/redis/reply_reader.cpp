@@ -89,15 +89,9 @@ void* reply_reader::on_string(const redisReadTask* task, char* text, std::size_t
     reply_reader& r = self(task);
     const std::string_view view(text, size);
     switch (task->type) {
-        case REDIS_REPLY_STATUS:
-            r.add(reply::status(view));
-            break;
-        case REDIS_REPLY_ERROR:
-            r.add(reply::error(view));
-            break;
-        default:
-            r.add(reply::string(view));
-            break;
+        case REDIS_REPLY_STATUS: r.add(reply::status(view)); break;
+        case REDIS_REPLY_ERROR: r.add(reply::error(view)); break;
+        default: r.add(reply::string(view)); break;
     }
     return &r;
 }

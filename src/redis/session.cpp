@@ -84,17 +84,10 @@ private:
 
 void pooled_session::note(std::string_view name) {
     switch (trace_of(name)) {
-        case trace::watching:
-            watching_ = true;
-            break;
-        case trace::clean_again:
-            watching_ = false;
-            break;
-        case trace::stained:
-            stained_ = true;
-            break;
-        case trace::none:
-            break;
+        case trace::watching: watching_ = true; break;
+        case trace::clean_again: watching_ = false; break;
+        case trace::stained: stained_ = true; break;
+        case trace::none: break;
     }
 }
 

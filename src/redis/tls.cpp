@@ -116,15 +116,10 @@ tls_context::~tls_context() {
 io_step transport::tls_step(int outcome, std::size_t attempted) {
     switch (::SSL_get_error(tls_, outcome)) {
         case SSL_ERROR_WANT_READ:
-        case SSL_ERROR_WANT_WRITE:
-            return {};
-        case SSL_ERROR_ZERO_RETURN:
-            return {io_step::kind::ended, attempted, {}};
-        case SSL_ERROR_SYSCALL:
-            ::ERR_clear_error();
-            return {io_step::kind::ended, attempted, {}};
-        default:
-            return {io_step::kind::failed, attempted, last_problem()};
+        case SSL_ERROR_WANT_WRITE: return {};
+        case SSL_ERROR_ZERO_RETURN: return {io_step::kind::ended, attempted, {}};
+        case SSL_ERROR_SYSCALL: ::ERR_clear_error(); return {io_step::kind::ended, attempted, {}};
+        default: return {io_step::kind::failed, attempted, last_problem()};
     }
 }
 

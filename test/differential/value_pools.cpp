@@ -17,6 +17,7 @@ constexpr std::array<std::int64_t, 4> written_seconds{4'102'444'800, 4'102'444'8
 constexpr std::array<std::int64_t, 4> written_milliseconds{4'102'444'800'123, 4'102'444'800'124,
                                                            4'200'000'000'999, 5'000'000'000'000};
 
+// style: long function, because one table is easier to read than its parts
 const std::map<std::string, pool, std::less<>>& pools() {
     static const std::map<std::string, pool, std::less<>> all{
         {"val",

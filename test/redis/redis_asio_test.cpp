@@ -6,13 +6,13 @@
 
 #include "support/redis_server.hpp"
 
-#include <gtest/gtest.h>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
 
 #include <thread>
 

@@ -228,7 +228,8 @@ TEST_F(redis_faults, a_connection_that_the_server_closed_while_idle_costs_nothin
     ASSERT_TRUE(run(words("INCR", "n")));
     server_->raw("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     test::wait_for("the end arrived", [&] { return proxy_->open() == 0; });
-    std::this_thread::sleep_for(150ms);  // idle, as the name says: the client looks after a pause
+    // Idle, as the name says: the client looks after a pause.
+    std::this_thread::sleep_for(150ms);  // style: allow clock, because the pause is the case
     EXPECT_EQ(run(words("INCR", "n")).value(), reply::integer(2));
 }
 

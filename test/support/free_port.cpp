@@ -8,6 +8,8 @@
 // socket: the kernel gives a name once, and takes it back when the process ends, however it ends.
 #include "support/free_port.hpp"
 
+#include <holdfast/entropy.hpp>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,7 +18,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -59,10 +60,9 @@ bool reserve(int port) {
 }  // namespace
 
 std::uint16_t free_port() {
-    static thread_local std::mt19937 draw{std::random_device{}()};
-    std::uniform_int_distribution<int> any(first_port, last_port);
     for (int attempt = 0; attempt < 1000; ++attempt) {
-        const int port = any(draw);
+        const auto port = first_port + static_cast<int>(system_entropy().below(
+                                           static_cast<std::uint64_t>(last_port - first_port + 1)));
         if (!reserve(port)) continue;
         if (can_bind(port) && can_bind(port + bus_offset)) return static_cast<std::uint16_t>(port);
     }

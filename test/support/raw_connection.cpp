@@ -23,14 +23,10 @@ void survive_broken_pipes() {
 
 reply to_reply(const redisReply& r) {
     switch (r.type) {
-        case REDIS_REPLY_STATUS:
-            return reply::status({r.str, static_cast<std::size_t>(r.len)});
-        case REDIS_REPLY_ERROR:
-            return reply::error({r.str, static_cast<std::size_t>(r.len)});
-        case REDIS_REPLY_STRING:
-            return reply::string({r.str, static_cast<std::size_t>(r.len)});
-        case REDIS_REPLY_INTEGER:
-            return reply::integer(r.integer);
+        case REDIS_REPLY_STATUS: return reply::status({r.str, static_cast<std::size_t>(r.len)});
+        case REDIS_REPLY_ERROR: return reply::error({r.str, static_cast<std::size_t>(r.len)});
+        case REDIS_REPLY_STRING: return reply::string({r.str, static_cast<std::size_t>(r.len)});
+        case REDIS_REPLY_INTEGER: return reply::integer(r.integer);
         case REDIS_REPLY_ARRAY: {
             std::vector<reply> elements;
             elements.reserve(r.elements);
@@ -39,8 +35,7 @@ reply to_reply(const redisReply& r) {
             }
             return reply::array(std::move(elements));
         }
-        default:
-            return reply::nil();
+        default: return reply::nil();
     }
 }
 

@@ -8,6 +8,7 @@ A line may be excused with `style: allow <rule>, because …` on it or above it,
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from pathlib import PurePosixPath
 
 from .tree import Finding, cpp_functions, line_of
@@ -228,19 +229,27 @@ def hidden_example(tree):
 
 
 def lua(tree):
-    """luacheck has nothing to say."""
-    files = [f.path for f in tree.of("lua")]
+    """luacheck has nothing to say, of each script as a server gets it: with what it includes."""
     luacheck = shutil.which("luacheck")
-    if not files or not luacheck:
+    if not luacheck:
         return
-    done = subprocess.run([luacheck, "--formatter", "plain", "--codes", *files],
-                          cwd=tree.root, capture_output=True, text=True, check=False)
-    for line in (done.stdout + done.stderr).splitlines():
-        found = re.match(r"(.+?):(\d+):\d+: (.*)", line)
-        if found:
-            yield Finding(found[1], int(found[2]), "lua", found[3])
-    if done.returncode > 2:
-        yield Finding(files[0], 1, "lua", f"luacheck failed: {done.stdout}{done.stderr}")
+    include = re.compile(r"^--@include (\S+)$", re.MULTILINE)
+    texts = {f.path: "\n".join(f.lines) + "\n" for f in tree.of("lua")}
+    parts = {str(Path(path).parent / name) for path, text in texts.items()
+             for name in include.findall(text)}
+    for path, text in texts.items():
+        if path in parts:
+            continue
+        whole = include.sub(lambda found, path=path: texts.get(
+            str(Path(path).parent / found[1]), "").rstrip("\n"), text)
+        done = subprocess.run([luacheck, "--formatter", "plain", "--codes", "-"], input=whole,
+                              cwd=tree.root, capture_output=True, text=True, check=False)
+        for line in (done.stdout + done.stderr).splitlines():
+            found = re.match(r"(.+?):(\d+):\d+: (.*)", line)
+            if found:
+                yield Finding(path, int(found[2]), "lua", f"{found[3]} (line with its includes)")
+        if done.returncode > 2:
+            yield Finding(path, 1, "lua", f"luacheck failed: {done.stdout}{done.stderr}")
 
 
 RULES = (file_size, function_size, line_length, clock, chance, vague_name, dead_file, licence,

@@ -47,7 +47,9 @@ std::string channel_name(entropy& chance) {
 }
 
 // An engine counts in milliseconds. Rounded up, so that it never ends before we stop believing.
-std::int64_t to_ms(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
+std::int64_t to_ms(duration d) {
+    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
+}
 
 result<lease_reply> misfit(const reply& r) {
     return fail(errc::corrupt, "a lease script answered " + to_string(r));
@@ -73,9 +75,9 @@ result<lease_reply> acquired(const ask::acquire& asked, const reply& r) {
     const auto remaining = std::chrono::milliseconds(number(1));
     // Only the head needs to be there when a dead holder's time is over: it looks just after that.
     const bool head = ahead == 0 && remaining >= duration::zero();
-    const duration look = head ? std::min<duration>(remaining + std::chrono::milliseconds(1),
-                                                    longest_look)
-                               : longest_look;
+    const duration look =
+        head ? std::min<duration>(remaining + std::chrono::milliseconds(1), longest_look)
+             : longest_look;
     return answer::busy{.look_after = look,
                         .ahead = ahead,
                         .ticket = {static_cast<std::uint64_t>(number(3))},
@@ -86,22 +88,21 @@ result<lease_reply> interpret(const lease_request& request, result<reply> answer
     if (!answered) return std::unexpected(std::move(answered.error()));
     if (answered->is_error()) return std::unexpected(to_error(*answered));
     const reply& r = *answered;
-    return std::visit(
-        overloaded{
-            [&](const ask::acquire& asked) { return acquired(asked, r); },
-            [&](const ask::renew& asked) -> result<lease_reply> {
-                if (r.number() == 1) return answer::renewed{asked.ttl};
-                return answer::lost{};
-            },
-            [&](const ask::release&) -> result<lease_reply> {
-                if (r.number() == 1) return answer::released{};
-                return answer::lost{};
-            },
-            [&](const ask::leave&) -> result<lease_reply> {
-                return answer::released{r.number() == 1};
-            },
-        },
-        request);
+    return std::visit(overloaded{
+                          [&](const ask::acquire& asked) { return acquired(asked, r); },
+                          [&](const ask::renew& asked) -> result<lease_reply> {
+                              if (r.number() == 1) return answer::renewed{asked.ttl};
+                              return answer::lost{};
+                          },
+                          [&](const ask::release&) -> result<lease_reply> {
+                              if (r.number() == 1) return answer::released{};
+                              return answer::lost{};
+                          },
+                          [&](const ask::leave&) -> result<lease_reply> {
+                              return answer::released{r.number() == 1};
+                          },
+                      },
+                      request);
 }
 
 // Modes that these scripts do not know are refused, never carried out as something weaker.
@@ -168,7 +169,8 @@ capabilities command_lease_store::can() const noexcept {
 }
 
 void command_lease_store::prepare(const lease_request& request, prepared& out) const {
-    std::visit([&](const auto& asked) { out.keys = keys_of(options_.prefix, asked.name); }, request);
+    std::visit([&](const auto& asked) { out.keys = keys_of(options_.prefix, asked.name); },
+               request);
     std::visit(overloaded{
                    [&](const ask::acquire& asked) {
                        out.begin(scripts().acquire, false);
@@ -247,17 +249,19 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
     }
 }
 
-void command_lease_store::on_push(push_handler handler) { handler_ = std::move(handler); }
+void command_lease_store::on_push(push_handler handler) {
+    handler_ = std::move(handler);
+}
 
 // Subscribes before the first waiter stands in line. If that fails, waiters still look again by
 // themselves, and the next one that comes tries again.
-void command_lease_store::hear_pushes(std::span<const lease_request> requests,
-                                      time_point give_up) {
+void command_lease_store::hear_pushes(std::span<const lease_request> requests, time_point give_up) {
     if (hearing_.load(std::memory_order_acquire) || std::ranges::none_of(requests, waits)) return;
     const std::scoped_lock guard(subscribing_);
     if (subscription_ != nullptr) return;
     auto made = engine_->subscribe(
-        channel_, channel_scope::global, [this](const push_event& event) { heard(event); }, give_up);
+        channel_, channel_scope::global, [this](const push_event& event) { heard(event); },
+        give_up);
     if (!made) return;
     subscription_ = std::move(*made);
     hearing_.store(true, std::memory_order_release);

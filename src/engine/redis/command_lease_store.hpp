@@ -13,16 +13,17 @@
 
 /// Leases on whatever speaks Redis commands.
 ///
-/// Each request is one script, so it is atomic and takes one trip. A waiter's grant comes as a message
-/// on this client's own channel, sent by the script that released: a wake means owned. The message is
-/// only the fast way: a waiter that misses it looks again within a second.
+/// Each request is one script, so it is atomic and takes one trip. A waiter's grant comes as a
+/// message on this client's own channel, sent by the script that released: a wake means owned. The
+/// message is only the fast way: a waiter that misses it looks again within a second.
 namespace holdfast {
 
 struct command_lease_options {
     /// Before every name, so that `lock:N` is the key. May be empty.
     std::string prefix = "lock:";
     /// How long a hand-over stays the waiter's own without a word from it. Longer than the longest
-    /// look, so that a live waiter always learns in time; short, because a dead one blocks that long.
+    /// look, so that a live waiter always learns in time; short, because a dead one blocks that
+    /// long.
     duration claim = std::chrono::seconds(2);
     /// How long a place in line is kept without a look.
     duration place = std::chrono::seconds(3);

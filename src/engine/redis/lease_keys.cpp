@@ -23,7 +23,8 @@ constexpr std::array<std::uint16_t, 256> crc_table = [] {
 unsigned crc16(std::string_view text) noexcept {
     unsigned crc = 0;
     for (const char c : text) {
-        crc = ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 0xFF]) & 0xFFFF;
+        crc =
+            ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 0xFF]) & 0xFFFF;
     }
     return crc;
 }

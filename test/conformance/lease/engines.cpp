@@ -54,10 +54,13 @@ public:
         return std::make_shared<command_lease_store>(std::move(engine), system_entropy());
     }
     clock& time() override { return system_clock(); }
+    // style: allow clock, because the time of a real server can only be waited for
     void pass(duration d) override { std::this_thread::sleep_for(d); }
     [[nodiscard]] duration ttl() const override { return 1500ms; }
     void forget(const std::string& name) override { server_.raw("DEL", "lock:" + name); }
-    std::vector<std::string> leftovers() override { return all_but_the_fence(server_.raw("KEYS", "*")); }
+    std::vector<std::string> leftovers() override {
+        return all_but_the_fence(server_.raw("KEYS", "*"));
+    }
 
 private:
     redis_server server_;

@@ -32,7 +32,8 @@ public:
     void exchange(std::span<const lease_request> requests, std::span<result<lease_reply>> replies,
                   time_point give_up) override {
         const line now = state_;
-        if (now == line::whole || now == line::one_way) inner_->exchange(requests, replies, give_up);
+        if (now == line::whole || now == line::one_way)
+            inner_->exchange(requests, replies, give_up);
         if (now == line::whole) return;
         const bool unknown = now != line::cut;
         for (auto& reply : replies) {

@@ -388,9 +388,7 @@ TEST_P(lease_seam, answers_a_submitted_batch_once_each) {
     std::mutex mutex;
     std::vector<int> seen(3);
     one.store().submit(
-        {plain(job, a),
-         plain(*lock_name::make("x"), a),
-         ask::leave{*lock_name::make("y"), a, {}}},
+        {plain(job, a), plain(*lock_name::make("x"), a), ask::leave{*lock_name::make("y"), a, {}}},
         bed->time().now() + 5s, [&](std::size_t index, result<lease_reply> reply) {
             const std::scoped_lock guard(mutex);
             EXPECT_TRUE(reply);
@@ -411,8 +409,9 @@ TEST_P(lease_seam, refuses_a_mode_that_it_does_not_have) {
 }
 
 TEST_P(lease_seam, takes_every_name_that_is_one) {
-    for (const std::string& text : {std::string("a{b}c"), std::string("}{"), std::string("直播/房间"),
-                                   std::string(512, 'n'), std::string("*?[a]\\ '\"")}) {
+    for (const std::string& text :
+         {std::string("a{b}c"), std::string("}{"), std::string("直播/房间"), std::string(512, 'n'),
+          std::string("*?[a]\\ '\"")}) {
         const auto name = *lock_name::make(text);
         const auto who = owner();
         ASSERT_TRUE(granted(one.acquire(name, who))) << text;

@@ -51,7 +51,9 @@ struct lease_engine {
     std::function<std::unique_ptr<testbed>()> make;
 };
 
-inline void PrintTo(const lease_engine& engine, std::ostream* out) { *out << engine.name; }
+inline void PrintTo(const lease_engine& engine, std::ostream* out) {
+    *out << engine.name;
+}
 
 /// The engines that this build promises; the suite runs on each.
 [[nodiscard]] std::vector<lease_engine> lease_engines();

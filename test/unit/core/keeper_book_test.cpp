@@ -15,8 +15,9 @@ constexpr time_point t0{1h};
 struct book_test : testing::Test {
     std::shared_ptr<lease_state> lease(time_point granted = t0, duration ttl = 30s,
                                        duration max_hold = duration::max()) {
-        auto made = std::make_shared<lease_state>(*lock_name::make("job"), owner_token::draw(chance),
-                                                  lease_mode{}, ttl, fencing_token{1});
+        auto made =
+            std::make_shared<lease_state>(*lock_name::make("job"), owner_token::draw(chance),
+                                          lease_mode{}, ttl, fencing_token{1});
         made->hold_end = later(granted, max_hold);
         made->deadline = std::min(believed_until(granted, ttl), made->hold_end);
         made->renew_at = renew_at(granted, ttl);

@@ -23,7 +23,8 @@ TEST(lease_keys, are_the_plain_name_and_two_beside_it) {
 }
 
 TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
-    for (const auto* name : {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
+    for (const auto* name :
+         {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
         const auto keys = keys_of("lock:", *lock_name::make(name));
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;

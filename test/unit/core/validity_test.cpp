@@ -21,7 +21,9 @@ TEST(validity, never_outlives_the_engine_whose_clock_runs_one_percent_fast) {
     }
 }
 
-TEST(validity, renews_after_one_third_of_the_ttl) { EXPECT_EQ(renew_at(t0, 9s), t0 + 3s); }
+TEST(validity, renews_after_one_third_of_the_ttl) {
+    EXPECT_EQ(renew_at(t0, 9s), t0 + 3s);
+}
 
 TEST(validity, adds_without_wrapping) {
     EXPECT_EQ(later(t0, duration::max()), time_point::max());

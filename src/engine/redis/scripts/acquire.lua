@@ -4,13 +4,13 @@
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter
 -- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of standing in line)
 --       5 ticket ('0' for a newcomer)  6 claim_ms  7 place_ms  8 most waiters
--- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, holder's fence} busy | {2, waiters} the
---         line is full. remaining_ms is -1 for a lock of another program that never expires, the
---         holder's fence is 0 for a lock of another program.
+-- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, holder's fence} busy |
+--         {2, waiters} the line is full. remaining_ms is -1 for a lock of another program that
+--         never expires, the holder's fence is 0 for a lock of another program.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew.
 --
--- The lock's value is "owner:fence". Whoever else uses SET NX PX on the same key excludes us, and we
--- exclude them; the compare-and-delete of either side never matches the other's value.
+-- The lock's value is "owner:fence". Whoever else uses SET NX PX on the same key excludes us, and
+-- we exclude them; the compare-and-delete of either side never matches the other's value.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, ttl, spare = ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -3,8 +3,9 @@
 -- Included by the scripts that need it; expects the locals lock, line, waiters, counter.
 --
 --   line     sorted set: owner -> ticket (who came first)
---   waiters  hash: owner -> "beat claim spare channel": until when its place is kept (server ms), for
---            how long a hand-over stays its own unheard (ms), fences to reserve, where to tell it
+--   waiters  hash: owner -> "beat claim spare channel": until when its place is kept (server
+--            ms), for how long a hand-over stays its own unheard (ms), fences to reserve, where
+--            to tell it
 --
 -- Both live only as long as their youngest place. Server time alone decides.
 
@@ -13,8 +14,9 @@ local function server_time()
     return t[1] * 1000000 + t[2]
 end
 
--- Draws the next fence and `spare` more after it. If the counter is behind the server's clock by more
--- than any counter could be, it was lost: it goes on from the clock, which is past all it ever gave.
+-- Draws the next fence and `spare` more after it. If the counter is behind the server's clock by
+-- more than any counter could be, it was lost: it goes on from the clock, which is past all it
+-- ever gave.
 local function draw_fence(spare)
     local top = redis.call('INCRBY', counter, 1 + spare)
     if top < 1600000000000000 then
@@ -33,9 +35,10 @@ local function forget(who)
     redis.call('HDEL', waiters, who)
 end
 
--- Gives the free lock to the first in line that lives. `me` is the caller, if it stands in line itself.
--- Answers who has it now, or false if there is nobody. A waiter whose place ran out is dropped. One
--- that nobody hears for keeps its place (its connection may be coming back) but is passed over.
+-- Gives the free lock to the first in line that lives. `me` is the caller, if it stands in line
+-- itself. Answers who has it now, or false if there is nobody. A waiter whose place ran out is
+-- dropped. One that nobody hears for keeps its place (its connection may be coming back) but is
+-- passed over.
 local function hand_over(now_us, me)
     local rank = 0
     while true do

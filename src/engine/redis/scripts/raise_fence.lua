@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Raises the fence counter to the server's clock in microseconds, which is past every fence the server
--- can have given: nobody draws a million a second for long. Sent first on every new connection, since a
--- server that lost writes (a restart, a failover) has always lost its connections too.
+-- Raises the fence counter to the server's clock in microseconds, which is past every fence the
+-- server can have given: nobody draws a million a second for long. Sent first on every new
+-- connection, since a server that lost writes (a restart, a failover) has always lost its
+-- connections too.
 --
 -- KEYS  1 fence counter
 -- Answers 1. A server that is out of memory cannot raise it, but cannot grant anything either.

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "conformance/lease/testbed.hpp"
+#include "support/wait_for.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+/// Two clients of one engine, for the cases about what users see.
+namespace holdfast::test {
+
+class mutex_case : public testing::TestWithParam<lease_engine> {
+protected:
+    acquire_options options(duration wait = duration::zero()) const {
+        return {.ttl = ttl, .wait = wait};
+    }
+    lease take(client& who, std::string_view name = "job") {
+        return who.mutex(name).acquire(options()).value();
+    }
+    bool is_free(std::string_view name = "job") {
+        auto got = two.mutex(name).try_acquire(options());
+        return got && std::move(*got).release();
+    }
+    std::uint32_t waiting(const std::string& name = "job") {
+        const auto list = two.list(name).value();
+        for (const auto& info : list) {
+            if (info.name == name) return info.waiters;
+        }
+        return 0;
+    }
+    void wait_for_waiters(std::uint32_t count) {
+        wait_for("waiters in line", [&] { return waiting() == count; });
+    }
+    /// Lets `total` pass in steps that a keeper can follow.
+    void live_through(duration total, client& who) {
+        const duration step = ttl / 6;
+        for (duration passed{}; passed < total; passed += step) {
+            const auto before = who.statistics();
+            bed->pass(step);
+            wait_for("the keeper to renew what is due", [&] {
+                const auto now = who.statistics();
+                return now.renewed > before.renewed || now.lost > before.lost || now.held == 0 ||
+                       least_remaining(who) > ttl * 2 / 3 - 2 * step;
+            });
+        }
+    }
+    static duration least_remaining(client& who) {
+        duration least = duration::max();
+        const auto list = who.list().value();
+        for (const auto& info : list) {
+            if (info.remaining) least = std::min(least, *info.remaining);
+        }
+        return least;
+    }
+
+    std::unique_ptr<testbed> bed = GetParam().make();
+    const duration ttl = bed->ttl();
+    client one = bed->make_client();
+    client two = bed->make_client();
+};
+
+/// Instantiates the cases of a suite on every engine.
+#define HOLDFAST_ON_EVERY_ENGINE(suite)                                                     \
+    INSTANTIATE_TEST_SUITE_P(on, suite, testing::ValuesIn(holdfast::test::lease_engines()), \
+                             [](const auto& param) { return param.param.name; })
+
+}  // namespace holdfast::test
