@@ -13,12 +13,12 @@
 -- we exclude them; the compare-and-delete of either side never matches the other's value.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, ttl, spare = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local owner, ttl, reserve = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 if redis.call('EXISTS', line) == 0 then
-    local top = redis.call('INCRBY', counter, 1 + spare)
+    local top = redis.call('INCRBY', counter, 1 + reserve)
     if top >= 1600000000000000 then
-        local fence = top - spare
+        local fence = top - reserve
         local value = owner .. ':' .. string.format('%.0f', fence)
         if redis.call('SET', lock, value, 'NX', 'PX', ttl) then return {1, fence} end
     end
@@ -58,7 +58,7 @@ if not held then
     local who = hand_over(now, channel ~= '' and owner)
     if not who or who == owner then
         forget(owner)
-        local fence = draw_fence(spare)
+        local fence = draw_fence(reserve)
         hold(owner, fence, ttl)
         return {1, fence}
     end
