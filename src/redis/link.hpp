@@ -124,7 +124,7 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     void break_channel(channel& c, ticket_list& settled);
     [[nodiscard]] static bool still_open(channel& c);
-    void write_if_open(channel& c, std::size_t returning);
+    void write_if_open(channel& c, std::size_t woken);
     [[nodiscard]] bool service(channel& c, short ready, const ticket* own);
     [[nodiscard]] short wait_ready(channel& c, time_point limit);
 
@@ -138,7 +138,7 @@ private:
     void drop(channel& c);
     void start_thread();
 
-    std::size_t settle(ticket_list& list, const ticket* own);
+    void settle(ticket_list& list, const ticket* own);
     void finish(std::unique_ptr<async_ticket> t);
     static void deliver(async_ticket& t);
     [[nodiscard]] bool repeat_later(async_ticket& t, time_point now);

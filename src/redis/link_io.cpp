@@ -21,7 +21,7 @@ namespace holdfast::redis {
 namespace {
 
 // Below this, waiting for each other costs more than it saves.
-constexpr std::size_t worth_gathering = 3;
+constexpr std::size_t worth_gathering = 12;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void link::take_batch(channel& c, ticket_list& batch) {
     }
     queued_commands_ -= commands;
     cohort_ = (cohort_ + 1) % cohort_count;
-    c.returning = c.returning > commands ? c.returning - commands : 0;
+    c.returning = 0;
     c.flying_commands += commands;
     c.flying_bytes += bytes;
     if (commands == 0) return;
@@ -306,10 +306,10 @@ bool link::service(channel& c, short ready, const ticket* own) {
         settle(settled, own);
         return false;
     }
-    std::size_t callers = 0;
-    for (const ticket* t = settled.front(); t != nullptr; t = t->next) callers += !t->submitted;
-    const bool gather = callers >= worth_gathering && own == nullptr;
-    write_if_open(c, gather ? callers : 0);
+    std::size_t threads = 0;
+    for (const ticket* t = settled.front(); t != nullptr; t = t->next) threads += !t->submitted;
+    const bool gather = own == nullptr && threads >= worth_gathering;
+    write_if_open(c, gather ? threads : 0);
     settle(settled, own);
     if (gather) {
         ::sched_yield();
@@ -318,16 +318,17 @@ bool link::service(channel& c, short ready, const ticket* own) {
     return true;
 }
 
-void link::write_if_open(channel& c, std::size_t returning) {
+void link::write_if_open(channel& c, std::size_t woken) {
     lock held(mutex_);
     c.reader_wakes = time_point::min();
     c.returning = 0;
-    const bool open = !c.writing && gate_open(c);
-    c.returning = returning;
-    if (!open) return;
-    c.writing = true;
-    held.unlock();
-    write_batches(c);
+    if (!c.writing && gate_open(c)) {
+        c.writing = true;
+        held.unlock();
+        write_batches(c);
+        held.lock();
+    }
+    c.returning = woken;
 }
 
 }  // namespace holdfast::redis

@@ -185,7 +185,7 @@ void link::drop(channel& c) {
 
 // Tells who waits. A ticket may be gone as soon as its futex is set. `own` is the ticket of the
 // caller that reads, and null on the link's thread, where alone completions may run.
-std::size_t link::settle(ticket_list& list, const ticket* own) {
+void link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
     std::size_t woken = 0;
     std::bitset<cohort_count> to_wake;
@@ -211,7 +211,6 @@ std::size_t link::settle(ticket_list& list, const ticket* own) {
         cohorts_[i].fetch_add(1, std::memory_order_release);
         futex_wake_all(cohorts_[i]);
     }
-    return woken;
 }
 
 // May this command be sent again, and has it been arranged? Decided on what its last try has shown.
