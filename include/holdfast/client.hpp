@@ -34,6 +34,7 @@ struct client_statistics {
     std::uint64_t acquired = 0;     ///< Leases granted to us.
     std::uint64_t waited = 0;       ///< … of these, after standing in line.
     std::uint64_t handed_over = 0;  ///< … of these, woken by a hand-over that already was ours.
+    std::uint64_t passed_on = 0;    ///< … of these, passed on inside this client.
     std::uint64_t refused = 0;      ///< Acquires that ended busy, timed out or cancelled.
     std::uint64_t failed = 0;       ///< Acquires that ended with the engine's trouble.
     std::uint64_t released = 0;     ///< Given back by release() or a destructor.
@@ -41,6 +42,7 @@ struct client_statistics {
     std::uint64_t renewal_failures = 0;      ///< Renewals that did not (each is retried).
     std::uint64_t lost = 0;                  ///< Leases lost, for whatever reason.
     std::uint64_t held = 0;                  ///< Held now.
+    std::uint64_t waiting = 0;               ///< Waiting now.
     duration least_slack = duration::max();  ///< The closest a renewal came to its deadline.
 };
 

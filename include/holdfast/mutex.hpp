@@ -4,6 +4,7 @@
 #include <holdfast/lease.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,11 @@ struct acquire_options {
     /// The longest time one holding may be renewed for: a task that never ends must not hold for
     /// ever. Unlimited by default, because cutting a task short is worse unless you planned for it.
     duration max_hold = forever;
+
+    /// How often the lease may pass from one waiter of this client to the next without the engine,
+    /// each with a fence of its own, before other processes get their turn. Zero is fair to them;
+    /// 32 makes a name that is hot inside one process many times faster. At most 1000.
+    std::uint32_t local_passes = 0;
 
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};

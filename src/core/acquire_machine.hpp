@@ -38,6 +38,8 @@ struct acquire_plan {
     time_point wait_until;
     /// How long one request may take.
     duration request_timeout;
+    /// Fences to reserve after the granted one.
+    std::uint32_t spare_fences = 0;
     /// Spreads retries of many clients: 0 to 255.
     std::uint8_t jitter = 0;
 };

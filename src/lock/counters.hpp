@@ -12,13 +12,27 @@ struct counters {
     std::atomic<std::uint64_t> acquired{0};
     std::atomic<std::uint64_t> waited{0};
     std::atomic<std::uint64_t> handed_over{0};
+    std::atomic<std::uint64_t> passed_on{0};
     std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> failed{0};
     std::atomic<std::uint64_t> released{0};
     std::atomic<std::uint64_t> renewed{0};
     std::atomic<std::uint64_t> renewal_failures{0};
     std::atomic<std::uint64_t> lost{0};
+    std::atomic<std::uint64_t> waiting{0};
     std::atomic<duration> least_slack{duration::max()};
+
+    /// Counts its own life.
+    class gauge {
+    public:
+        explicit gauge(std::atomic<std::uint64_t>& value) : value_(value) { ++value_; }
+        gauge(const gauge&) = delete;
+        gauge& operator=(const gauge&) = delete;
+        ~gauge() { --value_; }
+
+    private:
+        std::atomic<std::uint64_t>& value_;
+    };
 
     static void add(std::atomic<std::uint64_t>& counter) {
         counter.fetch_add(1, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include "core/lease_state.hpp"
 #include "lock/counters.hpp"
 #include "lock/keeper.hpp"
+#include "lock/local_lines.hpp"
 #include "lock/waiting_room.hpp"
 
 #include <holdfast/client.hpp>
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 /// What a client is inside: a store, the keeper of what is held, the room of those who wait.
 ///
@@ -37,7 +39,16 @@ public:
 
 private:
     [[nodiscard]] result<void> ready(const acquire_options& options) const;
-    [[nodiscard]] acquire_machine::finish drive(acquire_machine& machine, waiter& me);
+    [[nodiscard]] std::optional<result<lease>> stand_behind(const lock_name& name,
+                                                            const acquire_options& options,
+                                                            time_point until, waiter& me);
+    [[nodiscard]] result<lease> ask_engine(const lock_name& name, const acquire_options& options,
+                                           time_point asked, waiter* me);
+    [[nodiscard]] acquire_machine::finish drive(acquire_machine& machine, waiter* me);
+    [[nodiscard]] lease take_over(const std::shared_ptr<lease_state>& state,
+                                  const acquire_options& options);
+    [[nodiscard]] bool pass_on(const lease_state& old);
+    [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
     [[nodiscard]] lease hand_out(const acquire_plan& plan, const grant& given,
                                  const acquire_options& options);
     void count_refusal(const error& why);
@@ -47,6 +58,7 @@ private:
     clock& clock_;
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
+    local_lines lines_;
     std::unique_ptr<keeper> keeper_;
     const unsigned generation_;
     std::atomic<bool> closed_ = false;

@@ -9,6 +9,8 @@ waiter::event waiter::sleep(time_point until) {
     std::unique_lock held(mutex_);
     for (;;) {
         if (given_) return *std::exchange(given_, std::nullopt);
+        if (passed_ != nullptr) return std::exchange(passed_, nullptr);
+        if (std::exchange(turn_, false)) return your_turn{};
         if (closed_) return closed{};
         if (cancelled_) return cancelled{};
         if (std::exchange(look_, false)) return look_again{};
@@ -20,6 +22,18 @@ waiter::event waiter::sleep(time_point until) {
 void waiter::hand_over(const handed_over& given) {
     const std::scoped_lock guard(mutex_);
     given_ = given;
+    changed_.notify_all();
+}
+
+void waiter::pass_on(passed lease) {
+    const std::scoped_lock guard(mutex_);
+    passed_ = std::move(lease);
+    changed_.notify_all();
+}
+
+void waiter::take_turn() {
+    const std::scoped_lock guard(mutex_);
+    turn_ = true;
     changed_.notify_all();
 }
 
@@ -41,10 +55,10 @@ void waiter::close() {
     changed_.notify_all();
 }
 
-waiting_room::seat::seat(waiting_room& room, const owner_token& owner, waiter& who)
-    : room_(room), owner_(owner) {
+waiting_room::seat::seat(waiting_room& room, owner_token owner, waiter& who)
+    : room_(room), owner_(std::move(owner)) {
     const std::scoped_lock guard(room_.mutex_);
-    room_.waiters_.emplace(owner, &who);
+    room_.waiters_.emplace(owner_, &who);
     if (room_.closed_) who.close();
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/lease_state.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -22,7 +25,10 @@ public:
     struct time_is_up {};
     struct cancelled {};
     struct closed {};
-    using event = std::variant<time_is_up, handed_over, look_again, cancelled, closed>;
+    struct your_turn {};
+    using passed = std::shared_ptr<lease_state>;
+    using event =
+        std::variant<time_is_up, handed_over, passed, your_turn, look_again, cancelled, closed>;
 
     explicit waiter(clock& time) : clock_(time) {}
 
@@ -30,6 +36,8 @@ public:
     [[nodiscard]] event sleep(time_point until);
 
     void hand_over(const handed_over& given);
+    void pass_on(passed lease);
+    void take_turn();
     void look();
     void cancel();
     void close();
@@ -39,6 +47,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<handed_over> given_;
+    passed passed_;
+    bool turn_ = false;
     bool look_ = false;
     bool cancelled_ = false;
     bool closed_ = false;
@@ -50,14 +60,14 @@ public:
     /// A waiter is in the room as long as its seat lives.
     class seat {
     public:
-        seat(waiting_room& room, const owner_token& owner, waiter& who);
+        seat(waiting_room& room, owner_token owner, waiter& who);
         seat(const seat&) = delete;
         seat& operator=(const seat&) = delete;
         ~seat();
 
     private:
         waiting_room& room_;
-        const owner_token& owner_;
+        const owner_token owner_;
     };
 
     void hear(const lease_push& push);

@@ -3,7 +3,9 @@
 // What a mutex promises on every engine, by the face that users see.
 #include "conformance/lease/mutex_fixture.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -73,7 +75,11 @@ TEST_P(mutex_promise, waiters_are_served_first_come_first_served) {
             }
             EXPECT_TRUE(std::move(mine).release());
         });
-        wait_for_waiters(static_cast<std::uint32_t>(i + 1));
+        wait_for("it to wait", [&] {
+            return one.statistics().waiting + two.statistics().waiting ==
+                   static_cast<std::uint64_t>(i + 1);
+        });
+        if (i < 2) wait_for_waiters(static_cast<std::uint32_t>(i + 1));
     }
     ASSERT_TRUE(std::move(held).release());
     for (auto& thread : threads) thread.join();
@@ -208,6 +214,90 @@ TEST_P(mutex_promise, many_contenders_never_meet_and_none_is_forgotten) {
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(done, 400);
     EXPECT_TRUE(bed->leftovers().empty());
+}
+
+TEST_P(mutex_promise, the_contenders_of_one_client_take_one_place_in_the_engines_line) {
+    auto held = take(two);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 10; ++i) {
+        threads.emplace_back(
+            [&] { EXPECT_TRUE(one.mutex("job").acquire(options(forever)).value().release()); });
+    }
+    wait_for("all to wait", [&] { return one.statistics().waiting == 10; });
+    wait_for_waiters(1);
+    ASSERT_TRUE(std::move(held).release());
+    for (auto& thread : threads) thread.join();
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
+TEST_P(mutex_promise, who_waits_behind_others_of_its_client_can_time_out_and_be_cancelled) {
+    const auto held = take(two);
+    std::stop_source stop;
+    auto first = std::async(std::launch::async, [&] {
+        return one.mutex("job").acquire({.ttl = ttl, .wait = forever, .stop = stop.get_token()});
+    });
+    wait_for_waiters(1);
+    auto behind = std::async(std::launch::async, [&] {
+        return one.mutex("job").acquire({.ttl = ttl, .wait = forever, .stop = stop.get_token()});
+    });
+    auto late =
+        std::async(std::launch::async, [&] { return one.mutex("job").acquire(options(ttl / 4)); });
+    wait_for("all to wait", [&] { return one.statistics().waiting == 3; });
+    while (late.wait_for(0s) != std::future_status::ready) {
+        bed->pass(ttl / 20);
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(late.get().error(), errc::timed_out);
+    stop.request_stop();
+    EXPECT_EQ(behind.get().error(), errc::cancelled);
+    EXPECT_EQ(first.get().error(), errc::cancelled);
+    EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_P(mutex_promise, a_lease_passes_on_inside_the_client_as_often_as_it_may) {
+    acquire_options passing = options(forever);
+    passing.local_passes = 3;
+    auto held = one.mutex("job").acquire(passing).value();
+    std::mutex guard;
+    std::vector<std::uint64_t> fences{held.fence().value};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([&] {
+            auto mine = one.mutex("job").acquire(passing).value();
+            {
+                const std::scoped_lock lock(guard);
+                fences.push_back(mine.fence().value);
+            }
+            EXPECT_FALSE(is_free());
+            EXPECT_TRUE(std::move(mine).release());
+        });
+    }
+    wait_for("all to wait", [&] { return one.statistics().waiting == 8; });
+    ASSERT_TRUE(std::move(held).release());
+    for (auto& thread : threads) thread.join();
+    EXPECT_TRUE(std::ranges::is_sorted(fences, std::ranges::less_equal{}) &&
+                std::ranges::adjacent_find(fences) == fences.end())
+        << "every holder has a fence of its own, larger than the one before";
+    EXPECT_EQ(one.statistics().passed_on, 6U) << "three of each four";
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
+TEST_P(mutex_promise, waiters_behind_a_passing_holder_that_lost_its_lease_go_on_by_themselves) {
+    acquire_options passing = options(forever);
+    passing.local_passes = 3;
+    const auto held = one.mutex("job").acquire(passing).value();
+    auto waiter =
+        std::async(std::launch::async, [&] { return one.mutex("job").acquire(passing).value(); });
+    wait_for("it to wait", [&] { return one.statistics().waiting == 1; });
+    bed->forget("job");
+    while (waiter.wait_for(0s) != std::future_status::ready) {
+        bed->pass(ttl / 12);
+        std::this_thread::yield();
+    }
+    const auto next = waiter.get();
+    EXPECT_TRUE(next.held());
+    EXPECT_GT(next.fence(), held.fence());
+    EXPECT_EQ(held.status(), lease_status::lost);
 }
 
 HOLDFAST_ON_EVERY_ENGINE(mutex_promise);

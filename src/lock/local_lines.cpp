@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock/local_lines.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::detail {
+
+local_lines::turn local_lines::enter(const lock_name& name, waiter& who) {
+    const std::scoped_lock guard(mutex_);
+    const auto [at, first] = lines_.try_emplace(name);
+    if (first) return turn::ask;
+    at->second.behind.push_back(&who);
+    return turn::wait;
+}
+
+bool local_lines::leave(const lock_name& name, waiter& who) {
+    const std::scoped_lock guard(mutex_);
+    const auto at = lines_.find(name);
+    return at != lines_.end() && std::erase(at->second.behind, &who) > 0;
+}
+
+void local_lines::next(const lock_name& name) {
+    const std::scoped_lock guard(mutex_);
+    const auto at = lines_.find(name);
+    if (at != lines_.end()) open(at);
+}
+
+void local_lines::occupy(const lock_name& name, std::shared_ptr<const lease_state> holder) {
+    const std::scoped_lock guard(mutex_);
+    lines_[name].holder = std::move(holder);
+}
+
+bool local_lines::pass_on(const lock_name& name, std::shared_ptr<lease_state> lease) {
+    const std::scoped_lock guard(mutex_);
+    const auto at = lines_.find(name);
+    if (at == lines_.end() || at->second.behind.empty()) return false;
+    waiter* first = at->second.behind.front();
+    at->second.behind.pop_front();
+    at->second.holder = lease;
+    first->pass_on(std::move(lease));
+    return true;
+}
+
+void local_lines::check(const lock_name& name, time_point now) {
+    const std::scoped_lock guard(mutex_);
+    const auto at = lines_.find(name);
+    if (at == lines_.end() || at->second.holder == nullptr) return;
+    const lease_state& holder = *at->second.holder;
+    if (!holder.ours() || now >= holder.deadline.load()) open(at);
+}
+
+// The next one asks; the line ends with the last.
+void local_lines::open(std::unordered_map<lock_name, line>::iterator at) {
+    at->second.holder.reset();
+    if (at->second.behind.empty()) {
+        lines_.erase(at);
+        return;
+    }
+    waiter* first = at->second.behind.front();
+    at->second.behind.pop_front();
+    first->take_turn();
+}
+
+}  // namespace holdfast::detail

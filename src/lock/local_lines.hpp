@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lease_state.hpp"
+#include "lock/waiting_room.hpp"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+/// The contenders of one client for each name, before the engine is asked.
+///
+/// Of all that wait in this process for a name, one stands in the engine's line; the others stand
+/// behind it here, first come, first served. So a thousand threads cost the engine one place. When
+/// a holder may pass its lease on, nobody asks the engine while this client holds the name: the
+/// lease goes from one to the next here, and the engine hears of the last one only.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class local_lines {
+public:
+    enum class turn : std::uint8_t { ask, wait };
+
+    /// Joins the line: ask the engine now, or sleep until `your_turn` or a lease is passed on.
+    [[nodiscard]] turn enter(const lock_name& name, waiter& who);
+
+    /// Leaves before the turn came. False if it has come: the waiter has it among its events.
+    [[nodiscard]] bool leave(const lock_name& name, waiter& who);
+
+    /// The one whose turn it was is done asking, and holds nothing that could be passed on.
+    void next(const lock_name& name);
+
+    /// It holds the lease and may pass it on: the turn ends when it is over.
+    void occupy(const lock_name& name, std::shared_ptr<const lease_state> holder);
+
+    /// Gives a lease that goes on to the first in line. False if there is nobody.
+    [[nodiscard]] bool pass_on(const lock_name& name, std::shared_ptr<lease_state> lease);
+
+    /// Ends the turn of a holder that lost its lease without a word. Waiters ask now and then.
+    void check(const lock_name& name, time_point now);
+
+private:
+    struct line {
+        std::deque<waiter*> behind;
+        std::shared_ptr<const lease_state> holder;
+    };
+
+    void open(std::unordered_map<lock_name, line>::iterator at);
+
+    std::mutex mutex_;
+    std::unordered_map<lock_name, line> lines_;
+};
+
+}  // namespace holdfast::detail
