@@ -40,8 +40,7 @@ int main(int argc, char** argv) {
     auto first = hf.mutex("row/7").acquire().value();
     const auto late_fence = first.fence();
     const bool on_time = row.write("first", first.fence());
-    // The first holder sends one more write, which is delayed on its way. Meanwhile its lease ends
-    // …
+    // The first holder sends one more write, which is delayed. Meanwhile its lease ends …
     if (!std::move(first).release()) return 1;
 
     // … and the next holder writes.
