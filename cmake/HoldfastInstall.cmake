@@ -117,6 +117,8 @@ function(holdfast_install)
   set(components "")
   foreach(name IN LISTS names)
     get_target_property(target holdfast::${name} ALIASED_TARGET)
+    # A shared library finds those beside it, wherever the installation is.
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS ${target} EXPORT holdfast)
     holdfast_links(${name} needs finds modules flags)
     holdfast_pkg_config(${name} "${needs}" "${modules}" "${flags}")
