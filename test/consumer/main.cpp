@@ -2,6 +2,7 @@
 //
 // What a program outside this repository sees: installed headers, installed libraries, no flag of
 // ours. It calls into each library, so that a symbol that was not installed fails the link.
+#include <holdfast/client.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/names.hpp>
@@ -17,6 +18,9 @@ int main() {
     const auto owner = holdfast::owner_token::draw(holdfast::system_entropy());
     if (owner.value().size() != 32) return 2;
     if (holdfast::system_clock().now() == holdfast::time_point{}) return 3;
+
+    auto hf = holdfast::open("memory:");
+    if (!hf || !hf->mutex("orders/42").try_acquire()) return 4;
 
     std::cout << "consumer: holdfast " << holdfast::version << " names " << good->value() << '\n';
     return 0;
