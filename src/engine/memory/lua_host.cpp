@@ -68,6 +68,7 @@ lua_host::lua_host(engine_core& core, const memory_options& options)
     lua_pushlightuserdata(state_, this);
     lua_setfield(state_, LUA_REGISTRYINDEX, "holdfast");
     open_sandbox(state_, *this);
+    count_steps();
 }
 
 lua_host::~lua_host() {
@@ -90,7 +91,7 @@ std::string lua_host::load(std::string_view source) {
         refuse(std::move(problem));
     }
     const int function = luaL_ref(state_, LUA_REGISTRYINDEX);
-    scripts_.insert(sha, {function, text.read_only, text.may_loop});
+    scripts_.insert(sha, {function, text.read_only});
     return sha;
 }
 
@@ -122,7 +123,6 @@ void lua_host::run(call& c, const entry& script, const invocation& how) {
     current_ = {&c.from, how.read_only || script.read_only};
     steps_ = 0;
     stopped_ = false;
-    watch_steps(script.may_loop);
     const bool nested = std::exchange(c.from.executing, true);
     lua_rawgeti(state_, LUA_REGISTRYINDEX, script.function);
     set_words(state_, keys_name_index, how.keys);
@@ -132,7 +132,7 @@ void lua_host::run(call& c, const entry& script, const invocation& how) {
     memory_.bounded = true;
     const int failure = lua_pcall(state_, 0, 1, handler_index);
     memory_.bounded = false;
-    if (stopped_) watch_steps(false);
+    if (stopped_) count_steps();
     if (failure == 0) {
         answer_lua_value(state_, c.out);
     } else {
@@ -161,12 +161,9 @@ void lua_host::answer_failure(call& c, const invocation& how) {
     c.out.error(text);
 }
 
-void lua_host::watch_steps(bool on) {
-    if (on == counting_) return;
-    counting_ = on;
+void lua_host::count_steps() {
     const auto hook = [](lua_State* state, lua_Debug*) { on_count(state); };
-    lua_sethook(state_, on ? static_cast<lua_Hook>(hook) : nullptr, on ? LUA_MASKCOUNT : 0,
-                steps_per_look);
+    lua_sethook(state_, hook, LUA_MASKCOUNT, steps_per_look);
 }
 
 void lua_host::on_count(lua_State* state) {
@@ -179,7 +176,7 @@ void lua_host::spend(lua_State* state, std::uint64_t steps) {
     steps_ += steps;
     if (steps_ <= most_steps_) return;
     stopped_ = true;
-    if (counting_) lua_sethook(state, lua_gethook(state), LUA_MASKCOUNT, 1);
+    lua_sethook(state, lua_gethook(state), LUA_MASKCOUNT, 1);
     luaL_error(state, "Script ran for more than %d million steps and was ended",
                static_cast<int>(most_steps_ / 1'000'000));
 }

@@ -18,9 +18,7 @@ struct lua_State;
 /// Scripts: compiled once, run in a sandbox, bounded in steps and in memory.
 ///
 /// One LuaJIT state for the engine, with the compiler to machine code off: only the interpreter
-/// counts steps, and a script that calls commands spends its time in the commands anyway. A script
-/// whose text has no loop and no function cannot run away and runs without the count, which is what
-/// makes short lock scripts fast.
+/// counts steps, and a script that calls commands spends its time in the commands anyway.
 ///
 /// Limits: a single call of a library function (string.rep, a pattern) is one step, as in Redis;
 /// the bound on memory holds for those.
@@ -46,7 +44,6 @@ public:
     struct entry {
         int function = 0;        ///< In the registry.
         bool read_only = false;  ///< The shebang says no-writes.
-        bool may_loop = true;
     };
 
     /// Null: no such script. Requires: `sha` is in lower case.
@@ -92,7 +89,7 @@ private:
     static void* allocate(void* count, void* block, std::size_t old_size, std::size_t new_size);
     static void on_count(lua_State* state);
     void spend(lua_State* state, std::uint64_t steps);
-    void watch_steps(bool on);
+    void count_steps();
     int refuse_call(lua_State* state, bool raise, std::string_view text);
     void answer_failure(call& c, const invocation& how);
 
@@ -111,7 +108,6 @@ private:
     std::uint64_t steps_ = 0;
     std::uint64_t random_state_ = 0x1234ABCD330EU;  // where drand48 starts
     bool stopped_ = false;
-    bool counting_ = false;
     std::vector<std::string_view> words_;
     struct digits;
     std::unique_ptr<digits> digits_;

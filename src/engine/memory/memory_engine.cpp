@@ -7,7 +7,6 @@
 #include "engine/memory/call.hpp"
 #include "engine/memory/engine_core.hpp"
 
-
 #include <algorithm>
 
 namespace holdfast {

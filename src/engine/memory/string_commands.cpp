@@ -5,7 +5,6 @@
 #include "engine/memory/command_table.hpp"
 #include "engine/memory/expiry_time.hpp"
 
-
 #include <cmath>
 #include <optional>
 
