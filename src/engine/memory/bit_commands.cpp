@@ -59,12 +59,13 @@ void bitcount(call& c) {
     if (c.count() != 4 && c.count() != 5) refuse_syntax();
     const std::int64_t start = c.integer(2);
     std::int64_t stop = c.integer(3);
+    // Redis looks at the ends before it looks at the unit.
+    if (start < 0 && stop < 0 && start > stop) return c.out.integer(0);
     bool bits = false;
     if (c.count() == 5) {
         bits = c.is(4, "bit");
         if (!bits && !c.is(4, "byte")) refuse_syntax();
     }
-    if (start < 0 && stop < 0 && start > stop) return c.out.integer(0);
     const std::size_t length = bits ? text->size() * 8 : text->size();
     if (stop < 0) stop = std::max<std::int64_t>(stop + static_cast<std::int64_t>(length), 0);
     const index_range r = resolve_range(start, stop, length);
