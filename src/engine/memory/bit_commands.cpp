@@ -28,13 +28,14 @@ void setbit(call& c) {
     const std::int64_t on = c.integer(3, problem);
     if (on != 0 && on != 1) refuse(std::string(problem));
     std::string& text = c.make<std::string>(c.arg(1));
-    if (text.size() <= offset >> 3U) text.resize((offset >> 3U) + 1);
+    const bool grew = text.size() <= offset >> 3U;
+    if (grew) text.resize((offset >> 3U) + 1);
     auto byte = static_cast<unsigned char>(text[offset >> 3U]);
     const unsigned mask = 1U << shift_of(offset);
     const bool old = (byte & mask) != 0;
     byte = static_cast<unsigned char>(on != 0 ? byte | mask : byte & ~mask);
     text[offset >> 3U] = static_cast<char>(byte);
-    c.db.modified(c.arg(1));
+    if (grew || old != (on != 0)) c.db.modified(c.arg(1));
     c.out.integer(old ? 1 : 0);
 }
 
