@@ -1,22 +1,49 @@
-# holdfast_library(<name> SOURCES ... [PUBLIC ...] [PRIVATE ...])
-# Makes holdfast_<name>, its alias holdfast::<name>, and the warnings that we keep at zero.
+# holdfast_library(<name> [SOURCES ...] [PUBLIC ...] [PRIVATE ...])
+#
+# Makes the library holdfast_<name> and its alias holdfast::<name> (holdfast_library(holdfast ...)
+# makes `holdfast` and holdfast::holdfast), with the public headers, and the warnings that we keep at
+# zero. Without SOURCES it is an interface: a name for several others.
+#
+# Every library made here is installed and can be asked for with
+# find_package(holdfast COMPONENTS <name>): see HoldfastInstall.cmake.
+
+# Header-only: once we are compiled, whoever links us does not need them.
+set(HOLDFAST_HEADER_ONLY fmt::fmt-header-only Boost::headers Boost::boost)
 
 function(holdfast_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
-  add_library(holdfast_${name} ${arg_SOURCES})
-  add_library(holdfast::${name} ALIAS holdfast_${name})
-  set_target_properties(holdfast_${name} PROPERTIES EXPORT_NAME ${name})
-  target_include_directories(holdfast_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
-           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_compile_features(holdfast_${name} PUBLIC cxx_std_23)
-  target_link_libraries(holdfast_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
-  holdfast_warnings(holdfast_${name})
+  set(target holdfast_${name})
+  if(name STREQUAL "holdfast")
+    set(target holdfast)
+  endif()
+
+  if(NOT arg_SOURCES)
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE holdfast_headers ${arg_PUBLIC} ${arg_PRIVATE})
+  else()
+    add_library(${target} ${arg_SOURCES})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    foreach(library IN LISTS arg_PRIVATE)
+      if(library IN_LIST HOLDFAST_HEADER_ONLY)
+        set(library $<BUILD_INTERFACE:${library}>)
+      endif()
+      target_link_libraries(${target} PRIVATE ${library})
+    endforeach()
+    target_link_libraries(${target} PUBLIC holdfast_headers ${arg_PUBLIC})
+    # No <target>_EXPORTS: all symbols are visible, and static and shared share one compiler cache.
+    set_target_properties(${target} PROPERTIES DEFINE_SYMBOL ""
+      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    holdfast_warnings(${target})
+  endif()
+
+  add_library(holdfast::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY HOLDFAST_LIBRARIES ${name})
 endfunction()
 
 function(holdfast_warnings target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast)
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast
+    # GCC 12 sees it in std::stop_source and std::optional where there is none.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endfunction()

@@ -89,9 +89,10 @@ public:
 
     /// Blocks: until the server has confirmed, at most until `give_up`. After that the engine keeps
     /// the subscription alive by itself, and tells a `gap` when messages may have been missed.
-    [[nodiscard]] virtual result<std::unique_ptr<subscription>> subscribe(
-        std::string_view channel, channel_scope scope, push_handler handler,
-        time_point give_up) = 0;
+    [[nodiscard]] virtual result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
+                                                                          channel_scope scope,
+                                                                          push_handler handler,
+                                                                          time_point give_up) = 0;
 
     /// The clock by which `give_up` is meant.
     [[nodiscard]] virtual clock& time() const noexcept = 0;
@@ -101,8 +102,8 @@ public:
 
     /// A script by its SHA-1, loaded when the server does not know it.
     [[nodiscard]] result<reply> evaluate(const script& s, std::span<const std::string_view> keys,
-                                         std::span<const std::string_view> args,
-                                         time_point give_up, repeat again = repeat::never);
+                                         std::span<const std::string_view> args, time_point give_up,
+                                         repeat again = repeat::never);
 };
 
 }  // namespace holdfast

@@ -33,7 +33,8 @@ enum class errc {
     invalid_argument,
     /// The caller's stop token fired. Nothing is held and nothing is left behind.
     cancelled,
-    /// What is stored is not what we store: another program's value, or damage. Nothing was touched.
+    /// What is stored is not what we store: another program's value, or damage. Nothing was
+    /// touched.
     corrupt,
 };
 
@@ -45,7 +46,7 @@ struct error {
     errc code;
     std::string detail;
 
-    friend bool operator==(const error& e, errc code) noexcept { return e.code == code; }
+    friend bool operator==(const error& e, errc wanted) noexcept { return e.code == wanted; }
 };
 
 /// "busy: lock 'orders/42' is held by someone else".

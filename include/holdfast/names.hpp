@@ -56,7 +56,9 @@ struct fencing_token {
     friend auto operator<=>(const fencing_token&, const fencing_token&) = default;
 };
 
-[[nodiscard]] inline std::string to_string(fencing_token fence) { return std::to_string(fence.value); }
+[[nodiscard]] inline std::string to_string(fencing_token fence) {
+    return std::to_string(fence.value);
+}
 
 }  // namespace holdfast
 

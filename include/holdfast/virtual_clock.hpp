@@ -26,7 +26,8 @@ public:
     /// Requires: by >= 0.
     void advance(duration by);
 
-    /// How many threads wait on this clock now. A test uses it to know that they have gone to sleep.
+    /// How many threads wait on this clock now. A test uses it to know that they have gone to
+    /// sleep.
     [[nodiscard]] std::size_t waiting() const;
 
     /// The earliest moment that anyone waits for, or time_point::max() if nobody does.

@@ -1,0 +1,71 @@
+# The front door: one command each. CMakePresets.json has the flags, tools/ has the work.
+
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+.DEFAULT_GOAL := help
+
+# Configures and builds one preset. What matters (an engine left out, an error) is on stderr.
+define build-preset
+@cmake --preset $(1) >/dev/null
+@cmake --build build/$(1) --parallel $(JOBS)
+endef
+
+.PHONY: help
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build  ## Build, then show what Holdfast does, with no server needed
+	build/release/holdfast demo
+
+.PHONY: build
+build:  ## Build the release binary: build/release/holdfast
+	@tools/setup build library
+	$(call build-preset,release)
+
+.PHONY: test
+test:  ## Build and run every test, sanitizer and check
+	@tools/setup
+	@JOBS=$(JOBS) tools/test
+
+.PHONY: bench
+bench:  ## Build and run the benchmarks
+	@tools/setup build library tests
+	@JOBS=$(JOBS) tools/bench
+
+.PHONY: asan
+asan:  ## Only the tests under the address and undefined behaviour sanitizers
+	@tools/setup
+	@JOBS=$(JOBS) tools/test asan
+
+.PHONY: tsan
+tsan:  ## Only the tests under the thread sanitizer
+	@tools/setup
+	@JOBS=$(JOBS) tools/test tsan
+
+.PHONY: tidy
+tidy:  ## clang-tidy over the library and the command line
+	@tools/setup
+	@JOBS=$(JOBS) tools/test tidy
+
+.PHONY: style
+style:  ## The fast style check (also part of make test)
+	@tools/tidy
+
+.PHONY: format
+format:  ## Rewrite the C++ sources with clang-format
+	@tools/setup checks
+	@tools/format
+
+.PHONY: format-check
+format-check:  ## Say which C++ sources clang-format would rewrite
+	@tools/setup checks
+	@tools/format --check
+
+.PHONY: install
+install: build  ## Install the library and the command line below PREFIX (/usr/local)
+	cmake --install build/release --prefix $(PREFIX)
+
+.PHONY: clean
+clean:  ## Remove everything that was built
+	rm -rf build

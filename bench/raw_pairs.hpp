@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/command_engine.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The cost of a lock without the lock: pairs of SET NX PX and a compare-and-delete script, each
+/// worker on a key of its own, by different ways to the same server.
+namespace holdfast::bench {
+
+struct pairs_options {
+    int workers = 64;
+    std::chrono::milliseconds length = std::chrono::seconds(2);
+};
+
+struct pairs_result {
+    std::string way;
+    int workers = 0;
+    double pairs_per_second = 0;
+    double p50_us = 0;
+    double p99_us = 0;
+    double client_cpu_us = 0;  ///< This process's CPU time per pair, all threads.
+    std::uint64_t failures = 0;
+    std::string first_failure{};
+};
+
+/// Threads that share one engine.
+[[nodiscard]] pairs_result pairs_by_threads(command_engine& engine, const pairs_options& options);
+
+/// Coroutines on one thread that share one engine.
+[[nodiscard]] pairs_result pairs_by_coroutines(command_engine& engine,
+                                               const pairs_options& options);
+
+/// What one would write by hand: a blocking hiredis connection for each thread.
+[[nodiscard]] pairs_result pairs_by_blocking_pool(const std::string& host, std::uint16_t port,
+                                                  const pairs_options& options);
+
+/// redis-benchmark's rates for the two commands, as pairs: 1 / (1/set + 1/delete).
+/// Throws std::runtime_error if redis-benchmark cannot be run.
+[[nodiscard]] double benchmark_pair_limit(const std::string& host, std::uint16_t port,
+                                          int connections, int pipeline);
+
+/// The results as one JSON document.
+[[nodiscard]] std::string to_json(const std::vector<pairs_result>& results, double limit);
+
+}  // namespace holdfast::bench

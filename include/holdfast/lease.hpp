@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/names.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+/// What you hold: a name, for a time that is renewed while you live, with a fence.
+///
+/// A lease can end without you: the engine forgets it, the network is cut, the process is paused. So
+/// it tells: `lost()` fires before anyone else can hold the name, and `held()` compares the clock
+/// itself, so it is right even when no thread of ours could run. What neither can do is stop a write
+/// that is already on its way: for that, send `fence()` along and let the resource refuse an old one.
+namespace holdfast {
+
+namespace detail {
+struct lease_state;
+class lock_runtime;
+}  // namespace detail
+
+enum class lease_status : std::uint8_t {
+    held,      ///< Ours.
+    jeopardy,  ///< Ours, but the last renewal failed; it is retried until the deadline.
+    lost,      ///< No longer ours, and not by our own will: see reason().
+    released   ///< Given back.
+};
+
+enum class loss_reason : std::uint8_t {
+    none,
+    expired,   ///< Could not be renewed before its deadline (cut off, paused, engine away).
+    taken,     ///< The engine says that it is not ours: deleted, evicted, broken by an operator.
+    max_hold,  ///< Held for as long as `max_hold` allows.
+    closed,    ///< The client was closed.
+    forked     ///< This is a child of the process that holds it.
+};
+
+[[nodiscard]] std::string_view to_string(lease_status status) noexcept;
+[[nodiscard]] std::string_view to_string(loss_reason reason) noexcept;
+
+/// Thread safety: const members may be called from any thread; it may be moved to another thread.
+class [[nodiscard]] lease {
+public:
+    lease(lease&&) noexcept;
+    /// Gives back what this one held, as the destructor does.
+    lease& operator=(lease&&) noexcept;
+    lease(const lease&) = delete;
+    lease& operator=(const lease&) = delete;
+
+    /// Hands an unreleased lease to the keeper, which releases it at once in the background. Does not
+    /// throw and does not wait for the network.
+    ~lease();
+
+    [[nodiscard]] const lock_name& name() const noexcept;
+    [[nodiscard]] fencing_token fence() const noexcept;
+
+    /// Fires when the lease is lost (not when it is released): callbacks run on a thread that the
+    /// client keeps for them, outside any lock of ours; they may use Holdfast.
+    [[nodiscard]] std::stop_token lost() const noexcept;
+
+    /// Is it ours at this moment? Costs a clock read, no trip.
+    [[nodiscard]] bool held() const noexcept;
+
+    /// How long it is ours if nothing more is heard from the engine. Zero when it is not ours.
+    [[nodiscard]] duration remaining() const noexcept;
+
+    [[nodiscard]] lease_status status() const noexcept;
+    [[nodiscard]] loss_reason reason() const noexcept;
+
+    /// Gives it back and says how that went. In any case the lease is over.
+    /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may have
+    /// met another holder), outcome_unknown (released in the background, or left to its ttl).
+    [[nodiscard]] result<void> release() &&;
+
+private:
+    friend class detail::lock_runtime;
+    lease(std::shared_ptr<detail::lock_runtime> runtime,
+          std::shared_ptr<detail::lease_state> state) noexcept;
+    void abandon() noexcept;
+
+    std::shared_ptr<detail::lock_runtime> runtime_;
+    std::shared_ptr<detail::lease_state> state_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/names.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// The lease seam: "carry out these lease requests". Every engine implements it.
+///
+/// It is a narrow waist of values. A request carries everything it needs and is idempotent by
+/// (name, owner), so a retry after a lost reply is safe; a batch is a span; a quorum is a store made
+/// of stores; and a simulator can lose, delay and repeat the same values.
+namespace holdfast {
+
+/// How a name is held.
+struct lease_mode {
+    enum class kind : std::uint8_t { exclusive, shared, permit };
+    kind type = kind::exclusive;
+    std::uint32_t permits = 1;  ///< For `permit`: how many are taken …
+    std::uint32_t limit = 1;    ///< … of how many there are.
+
+    friend bool operator==(const lease_mode&, const lease_mode&) = default;
+};
+
+/// A waiter's place in line, as the engine gave it. Handed back at the next look, so that the place
+/// is kept even if the engine forgot the line. 0: not in line yet.
+struct line_ticket {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const line_ticket&, const line_ticket&) = default;
+};
+
+namespace ask {
+
+/// What to do when someone else holds it.
+enum class when_busy : std::uint8_t { refuse, stand_in_line };
+
+/// Grants the name to the owner, or (again) says who has it first. Repeating it for an owner that
+/// holds the name answers the same fence and renews.
+struct acquire {
+    lock_name name;
+    owner_token owner;
+    lease_mode mode;
+    duration ttl;
+    when_busy otherwise = when_busy::refuse;
+    line_ticket ticket;
+    /// How many further fences to reserve after the granted one, for passing the lease on locally.
+    std::uint32_t spare_fences = 0;
+};
+
+/// Makes the lease run for `ttl` from now, if the owner still holds it. Never shortens it.
+struct renew {
+    lock_name name;
+    owner_token owner;
+    lease_mode mode;
+    duration ttl;
+};
+
+/// Ends the owner's lease and hands the name to the next in line.
+struct release {
+    lock_name name;
+    owner_token owner;
+    lease_mode mode;
+};
+
+/// Ends whatever the owner has here: its place in line, or a lease that was handed to it meanwhile.
+struct leave {
+    lock_name name;
+    owner_token owner;
+    lease_mode mode;
+};
+
+}  // namespace ask
+
+namespace answer {
+
+struct granted {
+    fencing_token fence;
+    duration ttl;
+};
+
+/// Someone else holds it. For a waiter: when to look again if no grant has been pushed by then.
+struct busy {
+    duration look_after;
+    std::uint32_t ahead = 0;
+    line_ticket ticket;
+    /// The holder's fence; 0 if the engine cannot say (another program holds it). A push with a
+    /// fence not above it is older than this answer: it travelled slower and means nothing now.
+    fencing_token holder;
+};
+
+struct renewed {
+    duration ttl;
+};
+
+/// Released or left; `found` is false if there was nothing (any more).
+struct released {
+    bool found = true;
+};
+
+/// The owner does not hold the name (any more).
+struct lost {};
+
+}  // namespace answer
+
+using lease_request = std::variant<ask::acquire, ask::renew, ask::release, ask::leave>;
+/// `lost` comes first, so that an answer nobody filled in means that nothing is held.
+using lease_reply = std::variant<answer::lost, answer::granted, answer::busy, answer::renewed,
+                                 answer::released>;
+
+/// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's last
+/// answered look, for `ttl` from that moment.
+struct handed_over {
+    owner_token owner;
+    fencing_token fence;
+    duration ttl;
+};
+
+/// Pushed by the engine: something may have been missed, so every waiter should look now.
+struct look_again {};
+
+using lease_push = std::variant<handed_over, look_again>;
+
+/// What an engine can do, known before the call.
+struct capabilities {
+    bool shared = false;   ///< Shared mode.
+    bool permits = false;  ///< Permits k of n.
+    bool fencing = false;  ///< Grants carry a fence that strictly grows.
+    bool fair = false;     ///< First come, first served.
+    bool pushes = false;   ///< A release wakes the next one; otherwise waiters look again.
+    bool listing = false;  ///< list() answers.
+};
+
+/// One name that is held, as an operator sees it. The owner is a secret and is not here.
+struct lease_info {
+    std::string name;
+    lease_mode mode;
+    fencing_token fence;
+    /// Empty if it never expires (another program's lock without a ttl).
+    std::optional<duration> remaining;
+    std::uint32_t waiters = 0;
+};
+
+/// Thread safety: all members may be called from any thread.
+class lease_store {
+public:
+    using push_handler = std::function<void(const lease_push&)>;
+    using reply_handler = std::function<void(std::size_t index, result<lease_reply>)>;
+
+    virtual ~lease_store() = default;
+
+    [[nodiscard]] virtual capabilities can() const noexcept = 0;
+
+    /// Carries out each request; one trip where the engine allows it; each has its own outcome.
+    /// Blocks: until all are answered, at most until `give_up`.
+    /// Requires: replies.size() == requests.size().
+    virtual void exchange(std::span<const lease_request> requests,
+                          std::span<result<lease_reply>> replies, time_point give_up) = 0;
+
+    /// The same without waiting. `on_reply` is called once for each request, as its answer comes:
+    /// a shard that is silent does not hold up another. It may be called before this returns, must be
+    /// short, and is called on the engine's thread or this one.
+    virtual void submit(std::vector<lease_request> requests, time_point give_up,
+                        reply_handler on_reply);
+
+    /// Who is told of pushes; set once, before the first request. Called on the engine's thread.
+    virtual void on_push(push_handler handler) = 0;
+
+    /// The names that start with `prefix` and are held now, in the order of names.
+    [[nodiscard]] virtual result<std::vector<lease_info>> list(std::string_view prefix,
+                                                               time_point give_up) = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease.hpp>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string_view>
+#include <thread>
+
+/// A mutex that works across machines: one holder at a time, first come, first served.
+///
+/// Two faces of the same lock. The explicit one answers with values and gives you a `lease` with its
+/// fence; prefer it. The std one (`lock`, `try_lock`, `unlock`) works with std::unique_lock and
+/// std::scoped_lock, and throws std::system_error where std::mutex would.
+namespace holdfast {
+
+class client;
+
+/// No limit of time.
+inline constexpr duration forever = duration::max();
+
+struct acquire_options {
+    /// How long a holder that is never heard of again blocks the others. It is renewed at a third of
+    /// it while you hold; 30 s survives a failover of the engine. 10 ms to 24 h.
+    duration ttl = std::chrono::seconds(30);
+
+    /// How long to wait while someone else holds it; zero asks once. A mutex waits by default.
+    duration wait = forever;
+
+    /// The longest time one holding may be renewed for: a task that never ends must not hold for
+    /// ever. Unlimited by default, because cutting a task short is worse unless you planned for it.
+    duration max_hold = forever;
+
+    /// Ends the wait early, with `cancelled`.
+    std::stop_token stop = {};
+};
+
+/// Thread safety: all members may be called from any thread. Its client may be closed or destroyed
+/// first: calls then answer invalid_argument.
+class mutex {
+public:
+    /// Does no I/O. A name that is not one is told by the first acquire.
+    mutex(client& owner, std::string_view name, acquire_options defaults = {});
+    mutex(const mutex&) = delete;
+    mutex& operator=(const mutex&) = delete;
+    /// What the std face still holds is released in the background.
+    ~mutex();
+
+    /// Waits for it as the options say.
+    /// Errors: busy (wait was zero), timed_out, cancelled: someone else holds it, nothing is left
+    /// behind. unavailable, denied, corrupt: the engine's trouble, nothing is held. outcome_unknown:
+    /// the engine may think that we hold it; it ends by its ttl at the latest. invalid_argument.
+    /// Blocks: for at most `wait`, plus a moment to leave the line.
+    /// Cancellation: by options.stop.
+    [[nodiscard]] result<lease> acquire();
+    [[nodiscard]] result<lease> acquire(const acquire_options& options);
+
+    /// Asks once: the same with `wait` zero.
+    [[nodiscard]] result<lease> try_acquire();
+    [[nodiscard]] result<lease> try_acquire(acquire_options options);
+
+    /// The std face. Errors, as std::system_error: whatever acquire() answers.
+    void lock();
+    [[nodiscard]] bool try_lock();
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+        return lock_within(std::chrono::ceil<duration>(wait));
+    }
+    /// Does not throw: if the lease was lost meanwhile, there is nothing left to unlock.
+    /// Requires: this thread has locked it.
+    void unlock() noexcept;
+
+    /// The lease that this thread holds by the std face, for its fence and its lost().
+    /// Requires: this thread has locked it.
+    [[nodiscard]] const lease& current() const;
+
+private:
+    bool lock_within(duration wait);
+
+    std::shared_ptr<detail::lock_runtime> runtime_;
+    result<lock_name> name_;
+    acquire_options defaults_;
+    mutable std::mutex guard_;
+    std::map<std::thread::id, lease> held_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/acquire_machine.hpp"
+
+#include "core/validity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A waiter that is out of time leaves the line in this much more; the rest goes on in the background.
+constexpr duration leaving_time = 100ms;
+
+// A lost push costs a waiter no more than this.
+constexpr duration longest_look = 1s;
+
+constexpr duration first_pause = 10ms;
+constexpr duration longest_pause = 500ms;
+
+template <class... Cases>
+struct overloaded : Cases... {
+    using Cases::operator()...;
+};
+
+}  // namespace
+
+acquire_machine::acquire_machine(acquire_plan plan) : plan_(std::move(plan)) {}
+
+bool acquire_machine::stands_in_line() const noexcept {
+    return plan_.wait_until != time_point::min();
+}
+
+acquire_machine::action acquire_machine::start(time_point now) {
+    not_before_ = now;
+    return ask(now);
+}
+
+acquire_machine::action acquire_machine::ask(time_point now) {
+    phase_ = phase::asking;
+    sent_ = now;
+    const time_point patience = stands_in_line() ? plan_.wait_until : time_point::max();
+    return send{ask::acquire{.name = plan_.name,
+                             .owner = plan_.owner,
+                             .mode = plan_.mode,
+                             .ttl = plan_.ttl,
+                             .otherwise = stands_in_line() ? ask::when_busy::stand_in_line
+                                                           : ask::when_busy::refuse,
+                             .ticket = ticket_,
+                             .spare_fences = 0},
+                std::min(later(now, plan_.request_timeout), patience)};
+}
+
+acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, time_point now) {
+    if (phase_ == phase::leaving) return left(reply);
+    if (!reply) return failed(std::move(reply.error()), now);
+    return std::visit(
+        overloaded{
+            [&](const answer::granted& given) { return granted(given, now); },
+            [&](const answer::busy& seen) { return busy(seen, now); },
+            [&](const auto&) {
+                return failed({errc::corrupt, "the engine's answer does not fit the question"},
+                              now);
+            },
+        },
+        *reply);
+}
+
+acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
+    const time_point end = believed_until(sent_, given.ttl);
+    if (now >= end) {
+        maybe_there_ = true;
+        return leave({errc::unavailable,
+                      fmt::format("the engine granted '{}' so late that the lease had run out",
+                                  plan_.name.value())},
+                     now);
+    }
+    return finish{grant{.fence = given.fence,
+                        .believed_until = end,
+                        .renew_at = renew_at(sent_, given.ttl),
+                        .waited = waited_}};
+}
+
+acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_point now) {
+    trouble_.reset();
+    pause_ = duration::zero();
+    not_before_ = sent_;
+    if (!stands_in_line()) {
+        return finish{fail(errc::busy,
+                           fmt::format("'{}' is held by someone else", plan_.name.value()))};
+    }
+    ticket_ = seen.ticket;
+    holder_ = seen.holder;
+    waited_ = true;
+    maybe_there_ = true;
+    if (now >= plan_.wait_until) return leave(out_of_time(), now);
+    const duration look = std::clamp<duration>(seen.look_after, 1ms, longest_look);
+    return wait(later(now, look));
+}
+
+// What was never sent, and what may have been carried out, are both asked again with the same owner;
+// every other failure is an answer, and will not get better by asking.
+acquire_machine::action acquire_machine::failed(error why, time_point now) {
+    const bool unknown = why == errc::outcome_unknown;
+    if (!unknown && why != errc::unavailable && why != errc::timed_out) {
+        return leave(std::move(why), now);
+    }
+    if (unknown) maybe_there_ = true;
+    trouble_ = std::move(why);
+    if (!stands_in_line()) {
+        if (!unknown || asked_again_) return leave(*trouble_, now);
+        asked_again_ = true;
+        return ask(now);
+    }
+    if (now >= plan_.wait_until) return leave(*trouble_, now);
+    pause_ = std::clamp<duration>(2 * pause_, first_pause, longest_pause);
+    return wait(later(now, pause_ / 2 + pause_ * plan_.jitter / 512));
+}
+
+acquire_machine::action acquire_machine::wait(time_point until) {
+    phase_ = phase::waiting;
+    wake_at_ = std::min(until, plan_.wait_until);
+    return sleep{wake_at_};
+}
+
+acquire_machine::action acquire_machine::on_wake(time_point now) {
+    if (stands_in_line() && now >= plan_.wait_until) return leave(out_of_time(), now);
+    return ask(now);
+}
+
+acquire_machine::action acquire_machine::on_look_again(time_point now) { return on_wake(now); }
+
+// A push travels on a connection of its own and may come later than the answer to a look that was sent
+// after it; believing it from that look on would be believing too long. The fence tells: only a grant
+// above the holder that the look saw came after it, and is believed from the moment before that look.
+// If that cannot be told, or little of the grant is left, ask: a repeated acquire answers the same grant,
+// renewed.
+acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
+    if (holder_.value != 0 && given.fence <= holder_) return sleep{wake_at_};
+    const time_point end = believed_until(not_before_, given.ttl);
+    if (holder_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
+    return finish{grant{.fence = given.fence,
+                        .believed_until = end,
+                        .renew_at = renew_at(not_before_, given.ttl),
+                        .waited = true,
+                        .handed_over = true}};
+}
+
+acquire_machine::action acquire_machine::on_cancel(time_point now) {
+    return leave({errc::cancelled,
+                  fmt::format("the wait for '{}' was cancelled", plan_.name.value())},
+                 now);
+}
+
+error acquire_machine::out_of_time() const {
+    if (trouble_) return *trouble_;
+    return {errc::timed_out,
+            fmt::format("'{}' was held by someone else all the time", plan_.name.value())};
+}
+
+acquire_machine::action acquire_machine::leave(error why, time_point now) {
+    if (!maybe_there_) return finish{std::unexpected(std::move(why))};
+    why_leaving_ = std::move(why);
+    phase_ = phase::leaving;
+    return send{ask::leave{plan_.name, plan_.owner, plan_.mode}, later(now, leaving_time)};
+}
+
+acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) {
+    error why = std::move(*why_leaving_);
+    if (!reply) return finish{std::unexpected(std::move(why)), true};
+    if (why == errc::outcome_unknown) {
+        why.code = errc::unavailable;
+        why.detail += "; whatever it did has been undone";
+    }
+    return finish{std::unexpected(std::move(why))};
+}
+
+}  // namespace holdfast::detail

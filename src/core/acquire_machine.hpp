@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease_store.hpp>
+
+#include <optional>
+#include <variant>
+
+/// One acquisition, as a machine without I/O.
+///
+/// Everything that can happen is an event with the time it happened; every answer is the one thing to
+/// do next. A runtime with threads drives it, and a simulator can drive the same code on virtual time.
+///
+///     asking ──granted──────────────────────────────▶ finish(grant)
+///       │  ╰──busy, not waiting────────────────────▶ finish(busy)
+///       busy                      ╭──look── time to look, or told to
+///       ▼                         ▼
+///     waiting ──handed over──▶ (asking again if what is left of the grant is short) ─▶ finish(grant)
+///       │
+///       time is up, or cancelled, or the engine's answer came too late
+///       ▼
+///     leaving ─────────────────────────────────────▶ finish(why)
+///
+/// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
+/// believed from the moment before the request that it answers was sent, and a handed-over one from
+/// the moment before the last answered look, which its fence proves it came after; whatever ends without a grant either has left the line
+/// or says in `finish::leftover` that the leaving must go on in the background.
+namespace holdfast::detail {
+
+struct acquire_plan {
+    lock_name name;
+    owner_token owner;
+    lease_mode mode;
+    duration ttl;
+    /// Until when to wait; time_point::min() asks once.
+    time_point wait_until;
+    /// How long one request may take.
+    duration request_timeout;
+    /// Spreads retries of many clients: 0 to 255.
+    std::uint8_t jitter = 0;
+};
+
+/// What was granted, and how long it may be believed.
+struct grant {
+    fencing_token fence;
+    time_point believed_until;
+    time_point renew_at;
+    bool waited = false;
+    bool handed_over = false;
+};
+
+class acquire_machine {
+public:
+    struct send {
+        lease_request request;
+        time_point give_up;
+    };
+    struct sleep {
+        time_point until;
+    };
+    struct finish {
+        result<grant> outcome;
+        /// The engine may still know our owner: go on sending `leave` in the background.
+        bool leftover = false;
+    };
+    using action = std::variant<send, sleep, finish>;
+
+    explicit acquire_machine(acquire_plan plan);
+
+    [[nodiscard]] const acquire_plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] bool stands_in_line() const noexcept;
+
+    // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one of
+    // the others. None comes after `finish`.
+    [[nodiscard]] action start(time_point now);
+    [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
+    [[nodiscard]] action on_wake(time_point now);
+    [[nodiscard]] action on_hand_over(const handed_over& given, time_point now);
+    [[nodiscard]] action on_look_again(time_point now);
+    [[nodiscard]] action on_cancel(time_point now);
+
+private:
+    enum class phase : std::uint8_t { asking, waiting, leaving };
+
+    [[nodiscard]] action ask(time_point now);
+    [[nodiscard]] action leave(error why, time_point now);
+    [[nodiscard]] action wait(time_point until);
+    [[nodiscard]] action granted(const answer::granted& given, time_point now);
+    [[nodiscard]] action busy(const answer::busy& seen, time_point now);
+    [[nodiscard]] action failed(error why, time_point now);
+    [[nodiscard]] action left(const result<lease_reply>& reply);
+    [[nodiscard]] error out_of_time() const;
+
+    acquire_plan plan_;
+    phase phase_ = phase::asking;
+    line_ticket ticket_;
+    fencing_token holder_;
+    time_point sent_;
+    time_point wake_at_;
+    /// The moment before the last answered look: nothing was ours then.
+    time_point not_before_;
+    std::optional<error> trouble_;
+    std::optional<error> why_leaving_;
+    duration pause_{};
+    bool waited_ = false;
+    /// The engine may know our owner: it answered so, or may have and we did not hear it.
+    bool maybe_there_ = false;
+    bool asked_again_ = false;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/keeper_book.hpp"
+
+#include "core/validity.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::detail {
+
+void keeper_book::keep(entry lease) {
+    lease->next = std::min(lease->renew_at, lease->deadline.load());
+    heap_.emplace_back();
+    put(heap_.size() - 1, std::move(lease));
+    sift_up(heap_.size() - 1);
+}
+
+void keeper_book::forget(lease_state& lease) {
+    if (lease.place != lease_state::nowhere) take(lease.place);
+}
+
+time_point keeper_book::next() const noexcept {
+    return heap_.empty() ? time_point::max() : heap_.front()->next;
+}
+
+keeper_book::work keeper_book::due(time_point now, std::size_t most) {
+    work found;
+    while (next() <= now) {
+        lease_state& lease = *heap_.front();
+        if (now >= lease.deadline.load()) {
+            entry over = take(0);
+            const auto why = over->deadline.load() >= over->hold_end ? loss_reason::max_hold
+                                                                     : loss_reason::expired;
+            if (over->end(lease_status::lost, why)) found.losses.push_back(std::move(over));
+            continue;
+        }
+        if (found.renewals.size() == most) break;
+        lease.renewing = true;
+        lease.renewal_sent = now;
+        found.renewals.push_back(heap_.front());
+        schedule(lease);
+    }
+    return found;
+}
+
+duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) {
+    lease.renewing = false;
+    const duration slack = lease.deadline.load() - now;
+    if (lease.place == lease_state::nowhere || slack <= duration::zero()) return slack;
+    lease.deadline = std::min(believed_until(lease.renewal_sent, ttl), lease.hold_end);
+    lease.renew_at = renew_at(lease.renewal_sent, ttl);
+    lease_status shaky = lease_status::jeopardy;
+    lease.status.compare_exchange_strong(shaky, lease_status::held);
+    schedule(lease);
+    return slack;
+}
+
+void keeper_book::not_renewed(lease_state& lease, time_point now) {
+    lease.renewing = false;
+    if (lease.place == lease_state::nowhere) return;
+    lease.renew_at = later(now, renewal_retry(lease.ttl));
+    lease_status steady = lease_status::held;
+    lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
+    schedule(lease);
+}
+
+bool keeper_book::refused(lease_state& lease) {
+    lease.renewing = false;
+    if (lease.place == lease_state::nowhere) return false;
+    take(lease.place);
+    return lease.end(lease_status::lost, loss_reason::taken);
+}
+
+std::vector<keeper_book::entry> keeper_book::drain() {
+    for (const entry& lease : heap_) lease->place = lease_state::nowhere;
+    return std::exchange(heap_, {});
+}
+
+void keeper_book::schedule(lease_state& lease) {
+    const time_point deadline = lease.deadline.load();
+    lease.next = lease.renewing ? deadline : std::min(lease.renew_at, deadline);
+    sift_up(lease.place);
+    sift_down(lease.place);
+}
+
+void keeper_book::sift_up(std::size_t at) {
+    while (at > 0) {
+        const std::size_t above = (at - 1) / 2;
+        if (heap_[above]->next <= heap_[at]->next) return;
+        std::swap(heap_[above], heap_[at]);
+        heap_[above]->place = above;
+        heap_[at]->place = at;
+        at = above;
+    }
+}
+
+void keeper_book::sift_down(std::size_t at) {
+    for (;;) {
+        std::size_t least = at;
+        for (const std::size_t below : {2 * at + 1, 2 * at + 2}) {
+            if (below < heap_.size() && heap_[below]->next < heap_[least]->next) least = below;
+        }
+        if (least == at) return;
+        std::swap(heap_[least], heap_[at]);
+        heap_[least]->place = least;
+        heap_[at]->place = at;
+        at = least;
+    }
+}
+
+void keeper_book::put(std::size_t at, entry lease) {
+    lease->place = at;
+    heap_[at] = std::move(lease);
+}
+
+keeper_book::entry keeper_book::take(std::size_t at) {
+    entry taken = std::move(heap_[at]);
+    taken->place = lease_state::nowhere;
+    entry last = std::move(heap_.back());
+    heap_.pop_back();
+    if (at < heap_.size()) {
+        put(at, std::move(last));
+        sift_up(at);
+        sift_down(heap_[at]->place);
+    }
+    return taken;
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lease_state.hpp"
+
+#include <memory>
+#include <vector>
+
+/// What the keeper knows and decides, without threads, I/O or a clock.
+///
+/// The book holds every kept lease, ordered by the next moment at which something must be done about
+/// it: renew it, or, at its deadline, declare it lost. The order is a binary heap in which each lease
+/// knows its place, so that keeping and forgetting cost O(log n), and O(1) for the usual lease that
+/// comes last and goes first.
+///
+/// Rule: a lease is lost when its deadline passes, whatever is still on its way. A renewal that
+/// succeeds later changes nothing.
+namespace holdfast::detail {
+
+class keeper_book {
+public:
+    using entry = std::shared_ptr<lease_state>;
+
+    struct work {
+        std::vector<entry> renewals;
+        std::vector<entry> losses;
+        [[nodiscard]] bool empty() const noexcept { return renewals.empty() && losses.empty(); }
+    };
+
+    /// Takes a lease into the book. Requires: its deadline, renew_at and hold_end are set.
+    void keep(entry lease);
+
+    /// Lets go of it; it is nothing if it is not in the book.
+    void forget(lease_state& lease);
+
+    /// The next moment at which due() has something to say; time_point::max() if never.
+    [[nodiscard]] time_point next() const noexcept;
+
+    /// What must be done now. Renewals count as sent at `now`; lost leases have left the book and
+    /// their status says lost. At most `most` renewals at once; next() is then in the past.
+    [[nodiscard]] work due(time_point now, std::size_t most);
+
+    /// The engine renewed it. Answers the slack: how long before its deadline the answer came.
+    duration renewed(lease_state& lease, duration ttl, time_point now);
+
+    /// No answer, or an engine in trouble: tried again until the deadline.
+    void not_renewed(lease_state& lease, time_point now);
+
+    /// The engine says that it is not ours. True if that was news.
+    bool refused(lease_state& lease);
+
+    /// Everything, and the book is empty. For closing.
+    [[nodiscard]] std::vector<entry> drain();
+
+    [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+
+private:
+    void schedule(lease_state& lease);
+    void sift_up(std::size_t at);
+    void sift_down(std::size_t at);
+    void put(std::size_t at, entry lease);
+    entry take(std::size_t at);
+
+    std::vector<entry> heap_;
+};
+
+}  // namespace holdfast::detail

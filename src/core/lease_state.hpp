@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease.hpp>
+#include <holdfast/lease_store.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <stop_token>
+
+/// One holding of one name, as its handle and its keeper share it.
+///
+/// The handle reads it from any thread without a lock; the keeper moves the deadline. The status
+/// leaves held/jeopardy exactly once, by `end()`: whoever wins that race (release, loss, close)
+/// speaks for the lease.
+namespace holdfast::detail {
+
+struct lease_state {
+    lease_state(lock_name n, owner_token o, lease_mode m, duration t, fencing_token f)
+        : name(std::move(n)), owner(std::move(o)), mode(m), ttl(t), fence(f) {}
+
+    const lock_name name;
+    const owner_token owner;
+    const lease_mode mode;
+    const duration ttl;
+    const fencing_token fence;
+
+    std::atomic<time_point> deadline{time_point::min()};
+    std::atomic<lease_status> status{lease_status::held};
+    std::atomic<loss_reason> reason{loss_reason::none};
+    std::stop_source lost;
+    unsigned fork_generation = 0;
+
+    // The keeper's notes; guarded by whatever guards the keeper.
+    time_point renew_at = time_point::max();
+    time_point hold_end = time_point::max();
+    time_point next = time_point::max();
+    time_point renewal_sent;
+    bool renewing = false;
+    static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+    std::size_t place = nowhere;
+
+    [[nodiscard]] bool ours() const noexcept {
+        const lease_status now = status.load();
+        return now == lease_status::held || now == lease_status::jeopardy;
+    }
+
+    /// Ends the lease; true for the one caller that did.
+    bool end(lease_status how, loss_reason why) noexcept {
+        lease_status now = status.load();
+        while (now == lease_status::held || now == lease_status::jeopardy) {
+            if (status.compare_exchange_weak(now, how)) {
+                reason.store(why);
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+}  // namespace holdfast::detail

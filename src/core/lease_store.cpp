@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/lease_store.hpp>
+
+namespace holdfast {
+
+// For stores whose exchange never waits long: it is carried out on the caller's thread.
+void lease_store::submit(std::vector<lease_request> requests, time_point give_up,
+                         reply_handler on_reply) {
+    std::vector<result<lease_reply>> replies(requests.size());
+    exchange(requests, replies, give_up);
+    for (std::size_t i = 0; i < replies.size(); ++i) on_reply(i, std::move(replies[i]));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/lease.hpp>
+
+namespace holdfast {
+
+std::string_view to_string(lease_status status) noexcept {
+    switch (status) {
+        case lease_status::held: return "held";
+        case lease_status::jeopardy: return "jeopardy";
+        case lease_status::lost: return "lost";
+        case lease_status::released: return "released";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(loss_reason reason) noexcept {
+    switch (reason) {
+        case loss_reason::none: return "none";
+        case loss_reason::expired: return "expired";
+        case loss_reason::taken: return "taken";
+        case loss_reason::max_hold: return "max_hold";
+        case loss_reason::closed: return "closed";
+        case loss_reason::forked: return "forked";
+    }
+    return "unknown";
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/suggest.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+// Levenshtein's distance, one row at a time.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+    constexpr std::size_t longest = 64;  // nobody mistypes a whole paragraph
+    if (word.empty() || word.size() > longest) return {};
+    std::string_view best;
+    std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+    for (const std::string_view candidate : known) {
+        const std::size_t d = distance(word, candidate);
+        if (d < best_distance) {
+            best_distance = d;
+            best = candidate;
+        }
+    }
+    if (best.empty()) return {};
+    return "; did you mean '" + std::string(best) + "'?";
+}
+
+}  // namespace holdfast

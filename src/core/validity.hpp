@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+/// How long a holder may believe, and when it renews.
+///
+/// A lease of `ttl` that was asked for at `sent` (the moment *before* the request left) cannot end
+/// on the engine before sent + ttl, however long the answer travelled. Two clocks that run at
+/// slightly different speeds are allowed for by giving up a little earlier than that.
+namespace holdfast {
+
+/// What two clocks may drift apart over a lease: 1 %, and 2 ms for rounding.
+constexpr duration drift_allowance(duration ttl) {
+    return ttl / 100 + std::chrono::milliseconds(2);
+}
+
+/// Until when a lease may be believed in.
+constexpr time_point believed_until(time_point sent, duration ttl) {
+    return sent + ttl - drift_allowance(ttl);
+}
+
+/// When a lease is renewed: early enough that two renewals in a row may fail.
+constexpr time_point renew_at(time_point sent, duration ttl) { return sent + ttl / 3; }
+
+/// How long after a failed renewal the next try comes: some thirty tries fit into a ttl, but a
+/// server in trouble is not asked more than twice a second, nor a quick lease less than each 5 ms.
+constexpr duration renewal_retry(duration ttl) {
+    return std::clamp<duration>(ttl / 30, std::chrono::milliseconds(5),
+                                std::chrono::milliseconds(500));
+}
+
+/// `when + by` that stays at the end of time instead of wrapping.
+constexpr time_point later(time_point when, duration by) {
+    return by > time_point::max() - when ? time_point::max() : when + by;
+}
+
+}  // namespace holdfast

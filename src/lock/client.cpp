@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/client.hpp>
+
+#include "lock/lock_runtime.hpp"
+
+#include <utility>
+
+namespace holdfast {
+
+client::client(std::shared_ptr<lease_store> store, const client_options& options)
+    : runtime_(detail::lock_runtime::make(std::move(store), options)) {}
+
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept {
+    if (this != &other) {
+        if (runtime_ != nullptr) runtime_->close();
+        runtime_ = std::move(other.runtime_);
+    }
+    return *this;
+}
+
+client::~client() {
+    if (runtime_ != nullptr) runtime_->close();
+}
+
+mutex client::mutex(std::string_view name, acquire_options defaults) {
+    return holdfast::mutex(*this, name, std::move(defaults));
+}
+
+capabilities client::can() const noexcept {
+    return runtime_ == nullptr ? capabilities{} : runtime_->can();
+}
+
+result<std::vector<lease_info>> client::list(std::string_view prefix) {
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->list(prefix);
+}
+
+client_statistics client::statistics() const {
+    return runtime_ == nullptr ? client_statistics{} : runtime_->statistics();
+}
+
+void client::close() {
+    if (runtime_ != nullptr) runtime_->close();
+}
+
+}  // namespace holdfast

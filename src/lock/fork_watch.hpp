@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Notices fork(): a child holds nothing.
+///
+/// A child has a copy of every lease but none of the threads that keep them, and a parent that still
+/// holds them. So everything that holds notes the generation in which it was made, and counts as lost
+/// in any other.
+namespace holdfast::detail {
+
+/// How many forks lie between this process and the first that asked.
+[[nodiscard]] unsigned fork_generation() noexcept;
+
+}  // namespace holdfast::detail

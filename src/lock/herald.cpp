@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock/herald.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace holdfast::detail {
+
+herald::~herald() { close(); }
+
+void herald::tell(std::function<void()> news) {
+    const std::scoped_lock guard(desk_->mutex);
+    if (desk_->closed) return;
+    desk_->news.push_back(std::move(news));
+    if (!thread_.joinable()) thread_ = std::thread(run, desk_);
+    desk_->arrived.notify_one();
+}
+
+void herald::run(const std::shared_ptr<desk>& desk) {
+    std::unique_lock held(desk->mutex);
+    for (;;) {
+        desk->arrived.wait(held, [&] { return desk->closed || !desk->news.empty(); });
+        if (desk->news.empty()) return;
+        auto news = std::move(desk->news.front());
+        desk->news.pop_front();
+        held.unlock();
+        try {
+            news();
+        } catch (...) {  // a user's callback must not end the process from a thread of ours
+        }
+        news = nullptr;  // may destroy the user's objects: outside the lock too
+        held.lock();
+    }
+}
+
+void herald::close() {
+    std::thread ending;
+    {
+        const std::scoped_lock guard(desk_->mutex);
+        desk_->closed = true;
+        desk_->arrived.notify_all();
+        ending = std::move(thread_);
+    }
+    if (!ending.joinable()) return;
+    if (ending.get_id() == std::this_thread::get_id()) {
+        ending.detach();  // it owns its desk, and ends when this callback returns
+    } else {
+        ending.join();
+    }
+}
+
+}  // namespace holdfast::detail

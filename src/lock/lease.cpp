@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/lease.hpp>
+
+#include "lock/fork_watch.hpp"
+#include "lock/lock_runtime.hpp"
+
+#include <utility>
+
+namespace holdfast {
+
+lease::lease(std::shared_ptr<detail::lock_runtime> runtime,
+             std::shared_ptr<detail::lease_state> state) noexcept
+    : runtime_(std::move(runtime)), state_(std::move(state)) {}
+
+lease::lease(lease&&) noexcept = default;
+
+lease& lease::operator=(lease&& other) noexcept {
+    if (this != &other) {
+        abandon();
+        runtime_ = std::move(other.runtime_);
+        state_ = std::move(other.state_);
+    }
+    return *this;
+}
+
+lease::~lease() { abandon(); }
+
+void lease::abandon() noexcept {
+    if (state_ != nullptr) runtime_->abandon(*state_);
+    state_.reset();
+    runtime_.reset();
+}
+
+const lock_name& lease::name() const noexcept { return state_->name; }
+fencing_token lease::fence() const noexcept { return state_->fence; }
+std::stop_token lease::lost() const noexcept { return state_->lost.get_token(); }
+bool lease::held() const noexcept { return state_ != nullptr && runtime_->held(*state_); }
+
+duration lease::remaining() const noexcept {
+    return state_ == nullptr ? duration::zero() : runtime_->remaining(*state_);
+}
+
+// The clock is asked too: a lease whose deadline has passed is lost, even if the keeper has not run.
+lease_status lease::status() const noexcept {
+    if (state_ == nullptr) return lease_status::released;
+    const lease_status noted = state_->status.load();
+    const bool ours = noted == lease_status::held || noted == lease_status::jeopardy;
+    return ours && !runtime_->held(*state_) ? lease_status::lost : noted;
+}
+
+loss_reason lease::reason() const noexcept {
+    if (status() != lease_status::lost) return loss_reason::none;
+    if (detail::fork_generation() != state_->fork_generation) return loss_reason::forked;
+    const loss_reason noted = state_->reason.load();
+    return noted == loss_reason::none ? loss_reason::expired : noted;
+}
+
+result<void> lease::release() && {
+    if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
+    const auto state = std::move(state_);
+    const auto runtime = std::move(runtime_);
+    return runtime->release(*state);
+}
+
+}  // namespace holdfast

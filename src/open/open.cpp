@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "open/engines.hpp"
+
+#include <holdfast/suggest.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast {
+namespace detail {
+namespace {
+
+#ifdef HOLDFAST_HAS_MEMORY
+constexpr store_opener memory_opener = open_memory;
+#else
+constexpr store_opener memory_opener = nullptr;
+#endif
+
+#ifdef HOLDFAST_HAS_REDIS
+constexpr store_opener redis_opener = open_redis;
+#else
+constexpr store_opener redis_opener = nullptr;
+#endif
+
+struct engine {
+    std::string_view scheme;
+    std::string_view option;   ///< The build option that leaves it out.
+    store_opener open;         ///< nullptr if this build leaves it out.
+};
+
+constexpr std::array engines{
+    engine{"memory", "HOLDFAST_ENGINE_MEMORY", memory_opener},
+    engine{"redis", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"rediss", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
+};
+
+}  // namespace
+
+std::optional<std::string> take_option(url& where, std::string_view name) {
+    const auto found = std::ranges::find(where.options, name, [](const auto& option) {
+        return std::string_view(option.first);
+    });
+    if (found == where.options.end()) return std::nullopt;
+    std::string value = std::move(found->second);
+    where.options.erase(found);
+    return value;
+}
+
+result<void> only_options(const url& where, std::span<const std::string_view> known) {
+    for (const auto& [name, value] : where.options) {
+        if (std::ranges::find(known, name) != known.end()) continue;
+        return fail(errc::invalid_argument, fmt::format("engine URL: {}: has no option '{}'{}",
+                                                        where.scheme, name,
+                                                        did_you_mean(name, known)));
+    }
+    return {};
+}
+
+}  // namespace detail
+
+result<client> open(std::string_view text, const client_options& options) {
+    if (options.time == nullptr || options.chance == nullptr) {
+        return fail(errc::invalid_argument, "client_options: time and chance must not be null");
+    }
+    if (options.request_timeout <= duration::zero()) {
+        return fail(errc::invalid_argument, "client_options: request_timeout must be above zero");
+    }
+    if (options.close_timeout < duration::zero()) {
+        return fail(errc::invalid_argument, "client_options: close_timeout must not be negative");
+    }
+    const auto where = parse_url(text);
+    if (!where) return std::unexpected(where.error());
+    const auto found = std::ranges::find(detail::engines, where->scheme, &detail::engine::scheme);
+    if (found == detail::engines.end()) {
+        std::array<std::string_view, detail::engines.size()> known;
+        std::ranges::transform(detail::engines, known.begin(), &detail::engine::scheme);
+        return fail(errc::invalid_argument,
+                    fmt::format("engine URL: there is no engine '{}:'{} (there is {})", where->scheme,
+                                did_you_mean(where->scheme, known), fmt::join(known, ":, ")));
+    }
+    if (found->open == nullptr) {
+        return fail(errc::unsupported,
+                    fmt::format("engine URL: this build leaves out '{}:': build with {}=ON",
+                                found->scheme, found->option));
+    }
+    auto store = found->open(*where, options);
+    if (!store) return std::unexpected(std::move(store.error()));
+    return client(std::move(*store), options);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What callers do: come in, lead or wait, and leave with exactly one outcome per command.
+#include "redis/link.hpp"
+
+#include "redis/encode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holdfast::redis {
+
+link::link(const profile& p, server_locator where, clock& time, entropy& chance, counters& counts)
+    : profile_(p), where_(std::move(where)), time_(time), chance_(chance), counts_(counts) {}
+
+link::~link() {
+    {
+        const std::scoped_lock guard(mutex_);
+        stopping_ = true;
+    }
+    nudge_.raise();
+    if (thread_.joinable()) thread_.join();
+}
+
+void link::disown() noexcept {
+    if (thread_.joinable()) thread_.detach();
+}
+
+std::size_t link::queued() const {
+    const std::scoped_lock guard(mutex_);
+    return queued_commands_;
+}
+
+std::size_t link::in_flight() const {
+    const std::scoped_lock guard(mutex_);
+    std::size_t sum = 0;
+    for (const auto& c : channels_) sum += c->flying_commands;
+    return sum;
+}
+
+void link::start_thread() {
+    if (started_) return;
+    started_ = true;
+    thread_ = std::thread([this] { serve(); });
+}
+
+std::string link::describe(const ticket& t, std::size_t i, const channel* c,
+                           std::string_view what) const {
+    const auto taken = std::chrono::floor<std::chrono::milliseconds>(time_.now() - t.began);
+    return fmt::format("{} to {}: {} (after {} ms, {} in flight, {} queued)", t.name(i),
+                       c != nullptr ? to_string(c->line->address()) : last_server_, what,
+                       taken.count(), c != nullptr ? c->flying_commands : 0, queued_commands_);
+}
+
+// Requires: the mutex is held, or the caller is the ticket's only user.
+void link::fail_ticket(ticket& t, errc code, const std::string& detail) {
+    for (std::size_t i = t.answered; i < t.expected && i < t.replies.size(); ++i) {
+        t.replies[i] = fail(code, describe(t, i, nullptr, detail));
+    }
+    counts_.not_sent.add(t.expected - t.answered);
+    t.answered = t.expected;
+    t.where = ticket::place::outside;
+}
+
+// False: the ticket was refused at the door, and its replies say why.
+bool link::admit(ticket& t, time_point now) {
+    counts_.commands.add(t.expected);
+    if (stopping_) {
+        fail_ticket(t, errc::cancelled, "queue: the client was closed");
+        return false;
+    }
+    if (now >= t.give_up) {
+        fail_ticket(t, errc::timed_out, "queue: the deadline had passed before the call");
+        return false;
+    }
+    if (queued_commands_ + t.expected > profile_.options.max_queued && queued_commands_ > 0) {
+        fail_ticket(t, errc::unavailable, "queue: max_queued commands already wait");
+        return false;
+    }
+    if (current_ == nullptr && now < next_connect_ && !t.patient) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_connect_ - now);
+        fail_ticket(t, refusal_.code,
+                    fmt::format("{}; next try in {} ms", refusal_.detail, left.count()));
+        return false;
+    }
+    (current_ != nullptr ? counts_.hits : counts_.misses).add(t.expected);
+    t.where = ticket::place::queued;
+    t.cohort = cohort_;
+    t.lost = false;
+    queue_.push_back(t);
+    queued_commands_ += t.expected;
+    if (t.submitted) ++submitted_queued_;
+    start_thread();
+    return true;
+}
+
+void link::run(ticket& t) {
+    const time_point now = time_.now();
+    t.began = now;
+    lock held(mutex_);
+    if (!admit(t, now)) return;
+    channel* c = current_;
+    if (c == nullptr) {
+        held.unlock();
+        nudge_.raise();
+        await(t);
+        return;
+    }
+    if (c->reader == channel::role::nobody) {
+        c->reader = channel::role::caller;
+        c->reader_wakes = time_point::min();
+        c->returning = 0;
+        // A writer that has not left yet looks at the queue once more, and finds this ticket.
+        const bool writes = !c->writing;
+        c->writing = true;
+        held.unlock();
+        lead(t, *c, writes);
+        return;
+    }
+    if (!c->writing && gate_open(*c)) {
+        c->writing = true;
+        held.unlock();
+        write_batches(*c);
+    } else {
+        held.unlock();
+    }
+    await(t);
+}
+
+void link::submit(std::unique_ptr<async_ticket> t) {
+    const time_point now = time_.now();
+    t->began = now;
+    lock held(mutex_);
+    if (!admit(*t, now)) {
+        held.unlock();
+        deliver(*t);
+        return;
+    }
+    static_cast<void>(t.release());  // the queue's now; finish() takes it back
+    channel* c = current_;
+    if (c != nullptr && c->reader == channel::role::nobody) c->reader = channel::role::thread;
+    if (c != nullptr && c->reader == channel::role::caller && !c->writing && gate_open(*c)) {
+        c->writing = true;
+        held.unlock();
+        write_batches(*c);
+        return;
+    }
+    const bool needed = c == nullptr || (c->reader == channel::role::thread && gate_open(*c));
+    held.unlock();
+    if (needed) nudge_.raise();
+}
+
+// Reads on behalf of all, until its own replies are in.
+void link::lead(ticket& own, channel& c, bool writes) {
+    constexpr duration pause = std::chrono::milliseconds(100);
+    if (writes && own.began - c.last_write > pause && !still_open(c)) {
+        ticket_list nobody;
+        {
+            const lock held(mutex_);
+            c.writing = false;
+        }
+        break_channel(c, nobody);
+        await(own);
+        return;
+    }
+    if (writes) write_batches(c);
+    while (!own.settled.load(std::memory_order_acquire)) {
+        const short ready = wait_ready(c, own.give_up);
+        if (!service(c, ready, &own)) {
+            await(own);
+            return;
+        }
+        if (!own.settled.load(std::memory_order_acquire) && time_.now() >= own.give_up) {
+            break;
+        }
+    }
+    hand_over(c);
+    await(own);
+}
+
+void link::hand_over(channel& c) {
+    const lock held(mutex_);
+    const bool idle = c.flying_commands == 0 && (queue_.empty() || current_ != &c);
+    if (idle && !c.retired) {
+        c.reader = channel::role::nobody;
+        c.returning = 0;
+        return;
+    }
+    c.reader = channel::role::thread;
+    c.lonely_rounds = 0;
+    nudge_.raise();
+}
+
+void link::poke_reader(channel& c) noexcept {
+    if (c.reader == channel::role::thread) nudge_.raise();
+    if (c.reader == channel::role::caller) c.poke.raise();
+}
+
+bool link::withdraw(ticket& t) {
+    const lock held(mutex_);
+    if (t.where == ticket::place::queued) {
+        queue_.remove(t);
+        queued_commands_ -= t.expected;
+        fail_ticket(
+            t, errc::timed_out,
+            current_ != nullptr ? "queue: not written in time" : "connect: no connection in time");
+        return true;
+    }
+    if (t.where == ticket::place::flying) poke_reader(*t.on);
+    return false;
+}
+
+// A queued command is withdrawn by its own thread. One in flight is settled by the reader, which is
+// reminded, in case it sleeps longer than this caller wants to.
+void link::await(ticket& t) {
+    constexpr duration reminder = std::chrono::milliseconds(5);
+    const std::atomic<std::uint32_t>& word = cohorts_[t.cohort];
+    while (true) {
+        const std::uint32_t seen = word.load(std::memory_order_acquire);
+        if (t.settled.load(std::memory_order_acquire)) return;
+        const time_point now = time_.now();
+        if (now < t.give_up) {
+            futex_wait(word, seen, timeout_until(t.give_up, now));
+            continue;
+        }
+        if (withdraw(t)) return;
+        futex_wait(word, seen, timeout_until(now + reminder, now));
+    }
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "redis/counters.hpp"
+#include "redis/ticket.hpp"
+#include "redis/wake.hpp"
+#include "redis/wire.hpp"
+
+#include <holdfast/entropy.hpp>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// One shared connection, made again whenever it breaks, that any number of threads use at once.
+///
+/// Commands wait in one queue. Two roles move them: the *writer* takes what is queued and sends it
+/// in one write, the *reader* waits for replies and hands them out. Both are taken by whoever is at
+/// hand, one thread at a time:
+///
+/// - A caller that finds the connection idle takes both and does its own I/O: no thread switch.
+/// - A caller that finds a reader at work writes, if the gate is open, and waits.
+/// - A reader that has its own reply, while others still wait, passes the role to the link's
+/// thread.
+///   That thread keeps it while there is company, and gives it up when callers come one by one.
+///
+/// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
+/// has grown to what is in flight. So a few callers hardly wait for each other, and many travel in
+/// large batches. Those that one reply woke together tend to ask again together: the gate stays
+/// shut until the last of them is back, or until the reader, who lets them run first, has had its
+/// next turn.
+///
+/// A command that gets no reply in time makes its connection *retire*: nothing more is written to
+/// it, those already in flight may still be answered, and everyone else goes on with a new one.
+namespace holdfast::redis {
+
+/// Says where the server is now. Asked on every connect. Errors: as a connect.
+using server_locator = std::function<result<server_address>(time_point give_up)>;
+
+/// One connection of a link, from greeting to end.
+struct channel {
+    enum class role : std::uint8_t { nobody, caller, thread };
+
+    channel(std::unique_ptr<wire> connected, time_point never)
+        : line(std::move(connected)), earliest(never), reader_wakes(never) {}
+
+    std::unique_ptr<wire> line;
+
+    // Guarded by the link's mutex.
+    ticket_list flying;  ///< Written, and not yet taken over by the reader.
+    std::size_t flying_commands = 0;
+    std::size_t flying_bytes = 0;
+    time_point earliest;      ///< No deadline of what is in flight is before this.
+    time_point reader_wakes;  ///< When the reader looks at deadlines by itself.
+    role reader = role::nobody;
+    bool writing = false;  ///< A thread has the writer's role.
+    bool blocked = false;  ///< The socket took a part only; the reader sends the rest.
+    bool broken = false;
+    bool retired = false;
+    std::size_t returning = 0;  ///< Callers just woken, who are given a moment to come back.
+    std::string reason;         ///< Why it broke, if a writer saw it.
+
+    // The reader's.
+    ticket_list reading;
+    std::vector<char> room = std::vector<char>(std::size_t{64} << 10);
+    int lonely_rounds = 0;  ///< Round trips in a row with one command in flight.
+
+    // The writer's; the reader's while blocked.
+    std::string out;
+    std::size_t out_sent = 0;
+    std::uint64_t encoded = 0;  ///< Bytes ever encoded for this connection,
+    std::uint64_t written = 0;  ///< … and bytes that may have left.
+    time_point last_write{};
+
+    event poke;  ///< Wakes a reader that is a caller.
+};
+
+/// Thread safety: all members may be called from any thread.
+class link {
+public:
+    link(const profile& p, server_locator where, clock& time, entropy& chance, counters& counts);
+    ~link();
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+
+    /// Carries out the ticket's commands once. Blocks: at most until its give_up.
+    void run(ticket& t);
+
+    /// Takes the ticket; its completion runs on the link's thread, or here if the link is full.
+    void submit(std::unique_ptr<async_ticket> t);
+
+    [[nodiscard]] std::size_t queued() const;
+    [[nodiscard]] std::size_t in_flight() const;
+
+    /// In a child of fork(): forgets the thread, which does not exist there.
+    void disown() noexcept;
+
+private:
+    using lock = std::unique_lock<std::mutex>;
+
+    // link.cpp: callers
+    [[nodiscard]] bool admit(ticket& t, time_point now);
+    void lead(ticket& own, channel& c, bool writes);
+    void await(ticket& t);
+    [[nodiscard]] bool withdraw(ticket& t);
+    void hand_over(channel& c);
+    void poke_reader(channel& c) noexcept;
+
+    // link_io.cpp: writing and reading, by whoever has the role
+    [[nodiscard]] bool gate_open(const channel& c) const noexcept;
+    void write_batches(channel& c);
+    void take_batch(channel& c, ticket_list& batch);
+    void publish_batch(channel& c, ticket_list& batch);
+    void send_out(channel& c);
+    [[nodiscard]] bool read_replies(channel& c, ticket_list& settled);
+    [[nodiscard]] bool match_replies(channel& c, ticket_list& settled);
+    void expire(channel& c, time_point now, ticket_list& settled);
+    void break_channel(channel& c, ticket_list& settled);
+    [[nodiscard]] static bool still_open(channel& c);
+    void write_if_open(channel& c, std::size_t returning);
+    [[nodiscard]] bool service(channel& c, short ready, const ticket* own);
+    [[nodiscard]] short wait_ready(channel& c, time_point limit);
+
+    // link_thread.cpp: the link's own thread
+    void serve();
+    void connect(lock& held);
+    void connected(std::unique_ptr<wire> line);
+    void not_connected(error e, ticket_list& settled);
+    void poll_channels();
+    void expire_queued(time_point now, ticket_list& settled);
+    void drop(channel& c);
+    void start_thread();
+
+    std::size_t settle(ticket_list& list, const ticket* own);
+    void finish(std::unique_ptr<async_ticket> t);
+    static void deliver(async_ticket& t);
+    [[nodiscard]] bool repeat_later(async_ticket& t, time_point now);
+    void fail_ticket(ticket& t, errc code, const std::string& detail);
+    [[nodiscard]] std::string describe(const ticket& t, std::size_t i, const channel* c,
+                                       std::string_view what) const;
+
+    const profile& profile_;
+    server_locator where_;
+    clock& time_;
+    entropy& chance_;
+    counters& counts_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable writer_left_;
+    ticket_list queue_;
+    std::size_t queued_commands_ = 0;
+    channel* current_ = nullptr;
+    std::vector<std::unique_ptr<channel>> channels_;  ///< The current one and retired ones.
+
+    /// Callers that came between two writes travel together, are answered together, and sleep on
+    /// the same futex, so that one system call wakes them all. A ring: a caller that shares its
+    /// futex with a later cohort is woken for nothing, and sleeps again.
+    static constexpr std::size_t cohort_count = 64;
+    std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
+    std::size_t cohort_ = 0;
+
+    ticket_list finished_;  ///< Submitted commands, settled by a caller, to be told by the thread.
+    error refusal_{errc::unavailable, {}};  ///< Why the last connect failed,
+    time_point next_connect_{};             ///< … and when to try again.
+    duration backoff_{};
+    std::string last_server_ = "(not connected yet)";
+    std::size_t submitted_queued_ = 0;
+    bool stopping_ = false;
+    bool started_ = false;
+
+    event nudge_;
+    std::thread thread_;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may be sent again, and when. The link tries once and says truly how far it came; here is the
+// policy on top:
+//
+// - never written, because the connection broke: sent again on a new one;
+// - written and not answered: again only if the caller said it is idempotent, as soon as there is a
+//   connection, and until the deadline. If that never comes to an answer, the outcome stays
+//   unknown;
+// - NOSCRIPT: nothing was done; the script is loaded and the command sent again, at once.
+//
+// A connect that fails is an answer: nothing was sent, and the caller learns why without delay.
+#include "redis/server_link.hpp"
+
+#include "redis/encode.hpp"
+
+#include <array>
+
+namespace holdfast::redis {
+namespace {
+
+bool says_noscript(const result<reply>& answer) {
+    return answer && answer->is_error() && answer->text().starts_with("NOSCRIPT");
+}
+
+bool may_repeat(const command& c, const result<reply>& answer, bool lost) {
+    if (answer) return false;
+    if (answer.error().code == errc::outcome_unknown) return c.again == repeat::idempotent;
+    return lost && answer.error().code == errc::unavailable;
+}
+
+}  // namespace
+
+server_link::server_link(profile p, server_locator where, clock& time, entropy& chance)
+    : profile_(std::move(p)), time_(time), counts_(std::make_shared<counters>()) {
+    for (std::size_t i = 0; i < profile_.options.connections; ++i) {
+        links_.push_back(std::make_unique<link>(profile_, where, time, chance, *counts_));
+    }
+    sessions_ = std::make_shared<session_pool>(profile_, where, time, counts_);
+    subscriber_ = std::make_shared<subscriber>(profile_, where, time, chance, counts_);
+}
+
+server_link::~server_link() {
+    subscriber_->stop();
+}
+
+void server_link::disown() noexcept {
+    for (const auto& one : links_) one->disown();
+    subscriber_->disown();
+}
+
+link& server_link::pick() noexcept {
+    if (links_.size() == 1) return *links_.front();
+    return *links_[turn_.fetch_add(1, std::memory_order_relaxed) % links_.size()];
+}
+
+void server_link::run_once(std::span<const command> commands, std::span<result<reply>> replies,
+                           time_point give_up, bool patient, bool& lost) {
+    ticket t;
+    t.commands = commands;
+    t.replies = replies;
+    t.give_up = give_up;
+    t.patient = patient;
+    t.expected = commands.size();
+    for (const command& c : commands) t.bytes += encoded_size(c.args);
+    pick().run(t);
+    lost = t.lost;
+}
+
+void server_link::exchange(std::span<const command> commands, std::span<result<reply>> replies,
+                           time_point give_up) {
+    if (commands.empty()) return;
+    bool lost = false;
+    run_once(commands, replies, give_up, false, lost);
+    if (settle(commands, replies, give_up, lost)) return;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        if (says_noscript(replies[i]) && commands[i].body != nullptr) {
+            load_script(commands[i], replies[i], give_up);
+        }
+    }
+}
+
+// True: nothing is left to be done. The way of every call that meets no trouble, so it allocates
+// nothing until there is some.
+bool server_link::settle(std::span<const command> commands, std::span<result<reply>> replies,
+                         time_point give_up, bool lost) {
+    bool all_answered = true;
+    bool scripts_known = true;
+    for (const result<reply>& r : replies) {
+        all_answered = all_answered && r.has_value();
+        scripts_known = scripts_known && !says_noscript(r);
+    }
+    if (all_answered) return scripts_known;
+
+    std::vector<bool> was_sent(commands.size());
+    for (int tries = 0; time_.now() < give_up; ++tries) {
+        constexpr int most_unsent_tries = 2;
+        std::vector<std::size_t> which;
+        std::vector<command> again;
+        bool patient = true;
+        for (std::size_t i = 0; i < commands.size(); ++i) {
+            const bool unanswered_once = was_sent[i] && !replies[i];
+            if (!unanswered_once && !may_repeat(commands[i], replies[i], lost)) continue;
+            if (replies[i].error().code == errc::denied) continue;
+            if (replies[i].error().code == errc::outcome_unknown) was_sent[i] = true;
+            if (!was_sent[i] && tries >= most_unsent_tries) continue;
+            patient = patient && was_sent[i];
+            which.push_back(i);
+            again.push_back(commands[i]);
+        }
+        if (which.empty()) break;
+        counts_->repeated.add(which.size());
+        std::vector<result<reply>> answers(which.size());
+        run_once(again, answers, give_up, patient, lost);
+        for (std::size_t i = 0; i < which.size(); ++i) replies[which[i]] = std::move(answers[i]);
+    }
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        // An earlier try may have been carried out: no later failure can make that untrue.
+        if (was_sent[i] && !replies[i]) replies[i].error().code = errc::outcome_unknown;
+    }
+    return false;
+}
+
+void server_link::load_script(const command& c, result<reply>& answer, time_point give_up) {
+    const std::array<std::string_view, 3> words{"SCRIPT", "LOAD", c.body->source()};
+    const std::array<command, 2> both{command{words, repeat::idempotent}, c};
+    std::array<result<reply>, 2> answers;
+    bool lost = false;
+    counts_->repeated.add();
+    run_once(both, answers, give_up, false, lost);
+    static_cast<void>(settle(both, answers, give_up, lost));
+    const bool refused = answers[0] && answers[0]->is_error();
+    answer = std::move(answers[refused ? 0 : 1]);
+}
+
+void server_link::submit(const command& c, time_point give_up, command_engine::completion done) {
+    auto t = std::make_unique<async_ticket>();
+    t->storage.reserve(encoded_size(c.args));
+    append_command(t->storage, c.args);
+    t->name_storage = c.args[0];
+    if (c.body != nullptr) t->source = c.body->source();
+    t->again = c.again;
+    t->done = std::move(done);
+    t->raw = t->storage;
+    t->raw_name = t->name_storage;
+    t->bytes = t->storage.size();
+    t->expected = 1;
+    t->replies = {t->slots, 1};
+    t->give_up = give_up;
+    t->submitted = true;
+    pick().submit(std::move(t));
+}
+
+// EVALSHA becomes EVAL: a script that is not known would be found out by EXEC only, when the rest
+// of the transaction has been carried out.
+result<reply> server_link::transaction(std::span<const command> commands, time_point give_up) {
+    constexpr std::array<std::string_view, 1> multi{"MULTI"};
+    constexpr std::array<std::string_view, 1> exec{"EXEC"};
+    std::vector<std::vector<std::string_view>> rewritten;
+    rewritten.reserve(commands.size());
+    std::vector<command> all{command{multi}};
+    bool idempotent = true;
+    for (const command& c : commands) {
+        idempotent = idempotent && c.again == repeat::idempotent;
+        all.push_back(c);
+        if (c.body == nullptr) continue;
+        rewritten.emplace_back(c.args.begin(), c.args.end());
+        rewritten.back()[0] = "EVAL";
+        rewritten.back()[1] = c.body->source();
+        all.back() = command{rewritten.back()};
+    }
+    all.push_back(command{exec});
+    for (command& c : all) c.again = repeat::never;
+    std::vector<result<reply>> answers(all.size());
+    bool was_sent = false;
+    for (int tries = 0;; ++tries) {
+        bool lost = false;
+        run_once(all, answers, give_up, was_sent, lost);
+        const result<reply>& last = answers.back();
+        if (last || time_.now() >= give_up) break;
+        // Nothing is carried out before EXEC has arrived.
+        const bool unsent = lost && last.error().code == errc::unavailable && tries < 2;
+        const bool unknown = last.error().code == errc::outcome_unknown;
+        was_sent = was_sent || unknown;
+        const bool waits = was_sent && last.error().code == errc::unavailable;
+        if (!unsent && !(idempotent && (unknown || waits))) break;
+        counts_->repeated.add();
+    }
+    result<reply>& last = answers.back();
+    if (!last) {
+        if (was_sent) last.error().code = errc::outcome_unknown;
+        return std::move(last);
+    }
+    if (!last->is_error()) return std::move(last);
+    // EXECABORT says that a command was refused; the refusal itself says why.
+    for (const result<reply>& r : answers) {
+        if (r && r->is_error() && &r != &last) return std::unexpected(to_error(*r));
+    }
+    return std::unexpected(to_error(*last));
+}
+
+result<std::unique_ptr<command_session>> server_link::open_session(time_point give_up) {
+    return sessions_->lend(give_up);
+}
+
+result<std::unique_ptr<subscription>> server_link::subscribe(std::string_view channel,
+                                                             channel_scope scope,
+                                                             push_handler handler,
+                                                             time_point give_up) {
+    return subscriber_->subscribe(channel, scope, std::move(handler), give_up);
+}
+
+void server_link::read(redis_statistics& out) const {
+    counts_->read(out);
+    for (const auto& one : links_) {
+        out.in_flight += one->in_flight();
+        out.queued += one->queued();
+    }
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "redis/counters.hpp"
+#include "redis/link.hpp"
+#include "redis/session.hpp"
+#include "redis/subscriber.hpp"
+
+#include <holdfast/command_engine.hpp>
+#include <holdfast/redis.hpp>
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+/// Everything for one server: its shared connections, its sessions, its subscriber.
+///
+/// An engine routes to one of these (standalone, Sentinel) or to many (Cluster). Where the server
+/// is, the locator says anew at each connect.
+namespace holdfast::redis {
+
+/// Thread safety: all members may be called from any thread.
+class server_link {
+public:
+    server_link(profile p, server_locator where, clock& time, entropy& chance);
+    ~server_link();
+    server_link(const server_link&) = delete;
+    server_link& operator=(const server_link&) = delete;
+
+    /// As command_engine's, for this server.
+    void exchange(std::span<const command> commands, std::span<result<reply>> replies,
+                  time_point give_up);
+    void submit(const command& c, time_point give_up, command_engine::completion done);
+    [[nodiscard]] result<reply> transaction(std::span<const command> commands, time_point give_up);
+    [[nodiscard]] result<std::unique_ptr<command_session>> open_session(time_point give_up);
+    [[nodiscard]] result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
+                                                                  channel_scope scope,
+                                                                  push_handler handler,
+                                                                  time_point give_up);
+    void read(redis_statistics& out) const;
+
+    /// In a child of fork(): lets go of threads that do not exist there.
+    void disown() noexcept;
+
+private:
+    [[nodiscard]] link& pick() noexcept;
+    void run_once(std::span<const command> commands, std::span<result<reply>> replies,
+                  time_point give_up, bool patient, bool& lost);
+    [[nodiscard]] bool settle(std::span<const command> commands, std::span<result<reply>> replies,
+                              time_point give_up, bool lost);
+    void load_script(const command& c, result<reply>& answer, time_point give_up);
+
+    const profile profile_;
+    clock& time_;
+    std::shared_ptr<counters> counts_;
+    std::vector<std::unique_ptr<link>> links_;
+    std::atomic<std::size_t> turn_{0};
+    std::shared_ptr<session_pool> sessions_;
+    std::shared_ptr<subscriber> subscriber_;
+};
+
+}  // namespace holdfast::redis

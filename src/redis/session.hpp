@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "redis/counters.hpp"
+#include "redis/link.hpp"
+#include "redis/wire.hpp"
+
+#include <holdfast/command_engine.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+/// Connections of one's own, lent from a bounded pool.
+///
+/// A connection goes back to the pool only if nothing of the borrower's clings to it: no WATCH, no
+/// open MULTI, no changed database, and no reply that is still to come.
+namespace holdfast::redis {
+
+/// Does a command leave something behind on the connection?
+enum class trace : std::uint8_t { none, watching, clean_again, stained };
+[[nodiscard]] trace trace_of(std::string_view command_name) noexcept;
+
+/// Thread safety: all members may be called from any thread.
+class session_pool : public std::enable_shared_from_this<session_pool> {
+public:
+    session_pool(const profile& p, server_locator where, clock& time,
+                 std::shared_ptr<counters> counts);
+
+    /// Errors: unavailable (all are lent, or no connection), denied, timed_out.
+    [[nodiscard]] result<std::unique_ptr<command_session>> lend(time_point give_up);
+
+private:
+    friend class pooled_session;
+    void give_back(std::unique_ptr<wire> line) noexcept;
+    void count_end() noexcept;
+
+    const profile profile_;
+    server_locator where_;
+    clock& time_;
+    std::shared_ptr<counters> counts_;  ///< A lent session may outlive the client.
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<wire>> idle_;
+    std::size_t lent_ = 0;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The map of topics is the truth; the connection is made to agree with it. A change while the
+// connection is up adds bytes to `pending_`; a new connection subscribes to the whole map.
+//
+// A silent connection is asked by PING after reply_timeout, and given up after as long again: else
+// a peer that vanished without a word would be listened to for ever.
+#include "redis/subscriber.hpp"
+
+#include "redis/encode.hpp"
+#include "redis/fork_guard.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::redis {
+namespace {
+
+constexpr std::size_t channels_per_command = 500;
+
+std::string_view verb_of(channel_scope scope, bool add) {
+    if (scope == channel_scope::sharded) return add ? "SSUBSCRIBE" : "SUNSUBSCRIBE";
+    return add ? "SUBSCRIBE" : "UNSUBSCRIBE";
+}
+
+}  // namespace
+
+void listener::tell(const push_event& what) {
+    const std::scoped_lock guard(mutex);
+    if (!ended) handler(what);
+}
+
+void listener::end() {
+    const std::scoped_lock guard(mutex);
+    ended = true;
+}
+
+class live_subscription final : public subscription {
+public:
+    live_subscription(std::shared_ptr<subscriber> home, subscriber::key k,
+                      std::shared_ptr<listener> who)
+        : home_(std::move(home)), key_(std::move(k)), who_(std::move(who)) {}
+    ~live_subscription() override {
+        if (generation_ != process_generation()) return;
+        who_->end();
+        home_->leave(key_, who_);
+    }
+
+private:
+    std::shared_ptr<subscriber> home_;
+    subscriber::key key_;
+    std::shared_ptr<listener> who_;
+    std::uint64_t generation_ = process_generation();
+};
+
+subscriber::subscriber(const profile& p, server_locator where, clock& time, entropy& chance,
+                       std::shared_ptr<counters> counts)
+    : profile_(p),
+      where_(std::move(where)),
+      time_(time),
+      chance_(chance),
+      counts_(std::move(counts)) {}
+
+subscriber::~subscriber() {
+    stop();
+}
+
+void subscriber::stop() {
+    {
+        const lock held(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+    }
+    nudge_.raise();
+    if (thread_.joinable()) thread_.join();
+}
+
+void subscriber::disown() noexcept {
+    if (thread_.joinable()) thread_.detach();
+}
+
+void subscriber::queue_words(std::string_view verb, channel_scope scope,
+                             const std::vector<std::string>& channels) {
+    // A sharded command may name channels of one slot only, so there each goes alone.
+    const std::size_t most = scope == channel_scope::sharded ? 1 : channels_per_command;
+    for (std::size_t at = 0; at < channels.size(); at += most) {
+        std::vector<std::string_view> words{verb};
+        const std::size_t end = std::min(channels.size(), at + most);
+        words.insert(words.end(), channels.begin() + static_cast<std::ptrdiff_t>(at),
+                     channels.begin() + static_cast<std::ptrdiff_t>(end));
+        append_command(pending_, words);
+    }
+}
+
+result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view channel,
+                                                            channel_scope scope,
+                                                            push_handler handler,
+                                                            time_point give_up) {
+    const key k{scope, std::string(channel)};
+    auto who = std::make_shared<listener>(std::move(handler));
+    auto made = std::make_unique<live_subscription>(shared_from_this(), k, who);
+    lock held(mutex_);
+    topic& t = topics_[k];
+    const bool first = t.listeners.empty();
+    t.listeners.push_back(who);
+    if (first && up_) {
+        ++asked_[k];
+        queue_words(verb_of(scope, true), scope, {k.channel});
+    }
+    if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+    nudge_.raise();
+    while (true) {
+        const auto found = topics_.find(k);
+        if (found != topics_.end() && found->second.confirmed) return made;
+        const time_point now = time_.now();
+        const bool refused = problem_code_ == errc::denied && !problem_.empty();
+        if (now >= give_up || stopping_ || refused) {
+            const errc code = problem_.empty() ? errc::timed_out : problem_code_;
+            const std::string why = problem_.empty() ? "no confirmation in time" : problem_;
+            held.unlock();  // `made` leaves the map as it dies
+            return fail(code, "SUBSCRIBE: " + why);
+        }
+        time_.wait_until(held, changed_, give_up);
+    }
+}
+
+void subscriber::leave(const key& k, const std::shared_ptr<listener>& who) {
+    const lock held(mutex_);
+    const auto found = topics_.find(k);
+    if (found == topics_.end()) return;
+    std::erase(found->second.listeners, who);
+    if (!found->second.listeners.empty()) return;
+    topics_.erase(found);
+    if (!up_) return;
+    queue_words(verb_of(k.scope, false), k.scope, {k.channel});
+    nudge_.raise();
+}
+
+void subscriber::serve() {
+    while (true) {
+        {
+            const lock held(mutex_);
+            if (stopping_) return;
+        }
+        if (reconnect()) listen();
+    }
+}
+
+// True: connected, and subscribing to everything is under way.
+bool subscriber::reconnect() {
+    const time_point deadline = time_.now() + profile_.options.connect_timeout;
+    const patience go_on = [this] {
+        const lock held(mutex_);
+        return !stopping_;
+    };
+    auto address = where_(deadline);
+    result<std::unique_ptr<wire>> made = std::unexpected(error{errc::unavailable, {}});
+    if (address)
+        made = wire::open(*address, profile_, deadline, time_, go_on);
+    else
+        made = std::unexpected(address.error());
+
+    lock held(mutex_);
+    if (!made) {
+        counts_->connect_failures.add();
+        problem_ = made.error().detail;
+        problem_code_ = made.error().code;
+        changed_.notify_all();
+        const auto& o = profile_.options;
+        backoff_ = std::clamp(backoff_ * 2, o.backoff_min, o.backoff_max);
+        const auto half = static_cast<std::uint64_t>(backoff_.count()) / 2 + 1;
+        const time_point next =
+            time_.now() + backoff_ / 2 + duration(static_cast<duration::rep>(chance_.below(half)));
+        while (!stopping_ && time_.now() < next) time_.wait_until(held, changed_, next);
+        return false;
+    }
+    line_ = std::move(*made);
+    counts_->connects.add();
+    counts_->open_connections.add();
+    backoff_ = {};
+    problem_.clear();
+    out_.clear();
+    out_sent_ = 0;
+    pending_.clear();
+    asked_.clear();
+    pinged_ = false;
+    heard_at_ = time_.now();
+    up_ = true;
+    for (const channel_scope scope : {channel_scope::global, channel_scope::sharded}) {
+        std::vector<std::string> all;
+        for (auto& [k, t] : topics_) {
+            if (k.scope != scope) continue;
+            t.confirmed = false;
+            ++asked_[k];
+            all.push_back(k.channel);
+        }
+        queue_words(verb_of(scope, true), scope, all);
+    }
+    return true;
+}
+
+void subscriber::lose(std::string reason) {
+    const lock held(mutex_);
+    up_ = false;
+    for (auto& [k, t] : topics_) t.confirmed = false;
+    problem_ = fmt::format("redis {}: {}", to_string(line_->address()), reason);
+    problem_code_ = errc::unavailable;
+    line_.reset();
+    counts_->disconnects.add();
+    counts_->open_connections.take();
+}
+
+void subscriber::listen() {
+    while (true) {
+        {
+            const lock held(mutex_);
+            if (stopping_) break;
+        }
+        if (!write_pending()) return;
+        const bool blocked = out_sent_ < out_.size();
+        const short wanted = blocked ? POLLIN | POLLOUT : POLLIN;
+        std::array<pollfd, 2> fds{pollfd{line_->stream().fd(), wanted, 0},
+                                  pollfd{nudge_.fd(), POLLIN, 0}};
+        const duration patience_left = profile_.options.reply_timeout;
+        const time_point limit = heard_at_ + (pinged_ ? 2 : 1) * patience_left;
+        const timespec left = timeout_until(limit, time_.now());
+        const int ready = ::ppoll(fds.data(), fds.size(), &left, nullptr);
+        if (ready > 0 && fds[1].revents != 0) nudge_.clear();
+        if (ready > 0 && fds[0].revents != 0 && !read_pushed()) return;
+        if (time_.now() < limit) continue;
+        if (pinged_) return lose("reply: a subscriber's PING was not answered");
+        pinged_ = true;
+        const lock held(mutex_);
+        append_command(pending_, std::array<std::string_view, 1>{"PING"});
+    }
+    lose("the client was closed");
+}
+
+bool subscriber::write_pending() {
+    if (out_sent_ == out_.size()) {
+        out_.clear();
+        out_sent_ = 0;
+        const lock held(mutex_);
+        out_.swap(pending_);
+    }
+    while (out_sent_ < out_.size()) {
+        const io_step step =
+            line_->stream().write({out_.data() + out_sent_, out_.size() - out_sent_});
+        if (step.what == io_step::kind::again) return true;
+        if (step.what != io_step::kind::moved) {
+            lose("write: the connection broke");
+            return false;
+        }
+        out_sent_ += step.bytes;
+    }
+    return true;
+}
+
+bool subscriber::read_pushed() {
+    std::array<char, 16384> room;
+    while (true) {
+        const io_step step = line_->stream().read(room);
+        if (step.what == io_step::kind::again) return true;
+        if (step.what != io_step::kind::moved) {
+            lose("reply: the server closed the connection");
+            return false;
+        }
+        heard_at_ = time_.now();
+        pinged_ = false;
+        counts_->bytes_in.add(step.bytes);
+        line_->replies().feed({room.data(), step.bytes});
+        while (const auto pushed = line_->replies().next()) {
+            // Only a refused SUBSCRIBE answers with an error here (an ACL without the channel).
+            if (pushed->is_error()) {
+                const error e = to_error(*pushed);
+                lose("SUBSCRIBE: " + e.detail);
+                const lock held(mutex_);
+                problem_code_ = e.code;
+                changed_.notify_all();
+                return false;
+            }
+            dispatch(*pushed);
+        }
+        if (!line_->replies().problem().empty()) {
+            lose("reply: " + line_->replies().problem());
+            return false;
+        }
+    }
+}
+
+// ["subscribe", channel, count] or ["message", channel, payload], with an s in front if sharded.
+void subscriber::dispatch(const reply& pushed) {
+    const auto& parts = pushed.elements();
+    if (parts.size() < 3) return;  // the answer to PING
+    std::string_view what = parts[0].text();
+    channel_scope scope = channel_scope::global;
+    if (what == "ssubscribe" || what == "smessage") {
+        scope = channel_scope::sharded;
+        what.remove_prefix(1);
+    }
+    const key k{scope, parts[1].text()};
+    if (what == "subscribe") return confirm(k);
+    if (what != "message") return;
+    std::vector<std::shared_ptr<listener>> who;
+    {
+        const lock held(mutex_);
+        const auto found = topics_.find(k);
+        if (found == topics_.end()) return;
+        who = found->second.listeners;
+    }
+    counts_->pushed.add();
+    const push_event event{push_event::kind::message, parts[1].text(), parts[2].text()};
+    for (const auto& one : who) one->tell(event);
+}
+
+void subscriber::confirm(const key& k) {
+    std::vector<std::shared_ptr<listener>> who;
+    {
+        const lock held(mutex_);
+        // A channel that was left and joined again has an older confirmation on its way: it does
+        // not count, for an UNSUBSCRIBE follows it.
+        const auto asked = asked_.find(k);
+        if (asked != asked_.end() && --asked->second > 0) return;
+        if (asked != asked_.end()) asked_.erase(asked);
+        const auto found = topics_.find(k);
+        if (found == topics_.end()) return;
+        topic& t = found->second;
+        if (!t.confirmed && t.heard) who = t.listeners;
+        t.confirmed = true;
+        t.heard = true;
+        changed_.notify_all();
+    }
+    const push_event gap{push_event::kind::gap, k.channel, {}};
+    for (const auto& one : who) one->tell(gap);
+}
+
+}  // namespace holdfast::redis

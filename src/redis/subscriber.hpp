@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "redis/counters.hpp"
+#include "redis/link.hpp"
+#include "redis/wake.hpp"
+#include "redis/wire.hpp"
+
+#include <holdfast/command_engine.hpp>
+#include <holdfast/entropy.hpp>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// All subscriptions to one server, on one connection that a thread of its own keeps alive.
+///
+/// The thread is started by the first subscription. After a break it connects again, subscribes to
+/// everything again, and then tells every handler that had been heard of before: there was a gap.
+namespace holdfast::redis {
+
+/// One handler. Its mutex is held while it runs, so that its end can wait for it; a handler may end
+/// its own subscription from inside.
+struct listener {
+    explicit listener(push_handler h) : handler(std::move(h)) {}
+    void tell(const push_event& what);
+    void end();
+
+    std::recursive_mutex mutex;
+    push_handler handler;
+    bool ended = false;
+};
+
+/// Thread safety: all members may be called from any thread.
+class subscriber : public std::enable_shared_from_this<subscriber> {
+public:
+    subscriber(const profile& p, server_locator where, clock& time, entropy& chance,
+               std::shared_ptr<counters> counts);
+    ~subscriber();
+    subscriber(const subscriber&) = delete;
+    subscriber& operator=(const subscriber&) = delete;
+
+    [[nodiscard]] result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
+                                                                  channel_scope scope,
+                                                                  push_handler handler,
+                                                                  time_point give_up);
+
+    /// Ends the thread. No handler runs afterwards.
+    void stop();
+    void disown() noexcept;
+
+private:
+    friend class live_subscription;
+    struct key {
+        channel_scope scope;
+        std::string channel;
+        friend auto operator<=>(const key&, const key&) = default;
+    };
+    struct topic {
+        std::vector<std::shared_ptr<listener>> listeners;
+        bool confirmed = false;  ///< On the present connection.
+        bool heard = false;      ///< On some connection before: a new one means a gap.
+    };
+    using lock = std::unique_lock<std::mutex>;
+
+    void leave(const key& k, const std::shared_ptr<listener>& who);
+    void serve();
+    [[nodiscard]] bool reconnect();
+    void listen();
+    void queue_words(std::string_view verb, channel_scope scope,
+                     const std::vector<std::string>& channels);
+    [[nodiscard]] bool write_pending();
+    [[nodiscard]] bool read_pushed();
+    void dispatch(const reply& pushed);
+    void confirm(const key& k);
+    void lose(std::string reason);
+
+    const profile profile_;
+    server_locator where_;
+    clock& time_;
+    entropy& chance_;
+    std::shared_ptr<counters> counts_;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<key, topic> topics_;
+    std::map<key, int> asked_;  ///< SUBSCRIBEs sent or pending whose confirmation is to come.
+    std::string pending_;       ///< Bytes of SUBSCRIBE and UNSUBSCRIBE to be written.
+    std::string problem_;       ///< Why there is no connection.
+    errc problem_code_ = errc::unavailable;
+    bool stopping_ = false;
+    bool up_ = false;  ///< There is a connection, so changes go to pending_.
+    std::thread thread_;
+    event nudge_;
+
+    // The thread's.
+    std::unique_ptr<wire> line_;
+    std::string out_;
+    std::size_t out_sent_ = 0;
+    duration backoff_{};
+    time_point heard_at_{};
+    bool pinged_ = false;
+};
+
+}  // namespace holdfast::redis

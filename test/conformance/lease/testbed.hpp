@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/lease_store.hpp>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+/// What an engine brings to the conformance suite. The cases define what is correct; an engine adds
+/// a testbed, and nothing else.
+namespace holdfast::test {
+
+/// One engine of a test's own, empty at the start.
+class testbed {
+public:
+    virtual ~testbed() = default;
+
+    /// A store as another process would have it: nothing is shared but the engine.
+    [[nodiscard]] virtual std::shared_ptr<lease_store> make_store() = 0;
+
+    [[nodiscard]] virtual clock& time() = 0;
+
+    /// Lets time pass, by advancing it or by waiting.
+    virtual void pass(duration d) = 0;
+
+    /// A ttl that suits the engine: long where time is virtual, short where it must be waited for.
+    [[nodiscard]] virtual duration ttl() const = 0;
+
+    /// Removes a lease behind everybody's back, as an operator's DEL does.
+    virtual void forget(const std::string& name) = 0;
+
+    /// Everything that is stored for names, apart from what is kept once for the whole engine.
+    [[nodiscard]] virtual std::vector<std::string> leftovers() = 0;
+
+    [[nodiscard]] client make_client(client_options options = {}) {
+        return client_on(make_store(), options);
+    }
+    [[nodiscard]] client client_on(std::shared_ptr<lease_store> store,
+                                   client_options options = {}) {
+        options.time = &time();
+        return {std::move(store), options};
+    }
+};
+
+struct lease_engine {
+    std::string name;
+    std::function<std::unique_ptr<testbed>()> make;
+};
+
+inline void PrintTo(const lease_engine& engine, std::ostream* out) { *out << engine.name; }
+
+/// The engines that this build promises; the suite runs on each.
+[[nodiscard]] std::vector<lease_engine> lease_engines();
+
+}  // namespace holdfast::test

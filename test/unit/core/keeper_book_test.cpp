@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/keeper_book.hpp"
+#include "core/validity.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace holdfast::detail {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr time_point t0{1h};
+
+struct book_test : testing::Test {
+    std::shared_ptr<lease_state> lease(time_point granted = t0, duration ttl = 30s,
+                                       duration max_hold = duration::max()) {
+        auto made = std::make_shared<lease_state>(*lock_name::make("job"), owner_token::draw(chance),
+                                                  lease_mode{}, ttl, fencing_token{1});
+        made->hold_end = later(granted, max_hold);
+        made->deadline = std::min(believed_until(granted, ttl), made->hold_end);
+        made->renew_at = renew_at(granted, ttl);
+        book.keep(made);
+        return made;
+    }
+    keeper_book::work due(time_point now) { return book.due(now, 1000); }
+
+    seeded_entropy chance{7};
+    keeper_book book;
+};
+
+TEST_F(book_test, asks_for_a_renewal_at_a_third_of_the_ttl_and_not_before) {
+    const auto held = lease();
+    EXPECT_EQ(book.next(), t0 + 10s);
+    EXPECT_TRUE(due(t0 + 10s - 1ns).empty());
+    EXPECT_EQ(due(t0 + 10s).renewals.size(), 1U);
+    EXPECT_TRUE(due(t0 + 11s).empty()) << "a renewal on its way is not sent again";
+}
+
+TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
+    const auto held = lease();
+    static_cast<void>(due(t0 + 10s));
+    book.renewed(*held, 30s, t0 + 14s);
+    EXPECT_EQ(held->deadline.load(), believed_until(t0 + 10s, 30s));
+    EXPECT_EQ(book.next(), t0 + 20s);
+}
+
+TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_deadline) {
+    const auto held = lease();
+    time_point now = t0 + 10s;
+    int tries = 0;
+    while (held->ours()) {
+        const auto work = due(now);
+        tries += static_cast<int>(work.renewals.size());
+        if (!work.renewals.empty()) {
+            book.not_renewed(*held, now);
+            EXPECT_EQ(held->status.load(), lease_status::jeopardy);
+        }
+        if (held->ours()) now = book.next();
+    }
+    EXPECT_GE(tries, 10);
+    EXPECT_EQ(now, believed_until(t0, 30s)) << "lost at the deadline: not before, not after";
+    EXPECT_EQ(held->reason.load(), loss_reason::expired);
+}
+
+TEST_F(book_test, jeopardy_ends_with_a_renewal_that_succeeds) {
+    const auto held = lease();
+    static_cast<void>(due(t0 + 10s));
+    book.not_renewed(*held, t0 + 12s);
+    static_cast<void>(due(book.next()));
+    book.renewed(*held, 30s, t0 + 13s);
+    EXPECT_EQ(held->status.load(), lease_status::held);
+}
+
+TEST_F(book_test, a_renewal_that_succeeds_after_the_deadline_revives_nothing) {
+    const auto held = lease();
+    static_cast<void>(due(t0 + 10s));
+    const auto work = due(t0 + 31s);
+    ASSERT_EQ(work.losses.size(), 1U);
+    book.renewed(*held, 30s, t0 + 32s);
+    EXPECT_EQ(held->status.load(), lease_status::lost);
+    EXPECT_EQ(book.next(), time_point::max());
+}
+
+TEST_F(book_test, a_late_answer_does_not_renew_a_deadline_that_has_passed_unnoticed) {
+    const auto held = lease();
+    static_cast<void>(due(t0 + 10s));
+    book.renewed(*held, 30s, t0 + 31s);  // the keeper itself was paused
+    EXPECT_EQ(due(t0 + 31s).losses.size(), 1U);
+}
+
+TEST_F(book_test, what_the_engine_refuses_is_lost_at_once) {
+    const auto held = lease();
+    static_cast<void>(due(t0 + 10s));
+    EXPECT_TRUE(book.refused(*held));
+    EXPECT_FALSE(book.refused(*held));
+    EXPECT_EQ(held->reason.load(), loss_reason::taken);
+    EXPECT_EQ(book.size(), 0U);
+}
+
+TEST_F(book_test, max_hold_ends_a_lease_that_could_be_renewed) {
+    const auto held = lease(t0, 30s, 45s);
+    for (const auto at : {10s, 20s, 30s, 40s}) {
+        for (const auto& one : due(t0 + at).renewals) book.renewed(*one, 30s, t0 + at);
+    }
+    EXPECT_TRUE(held->ours());
+    EXPECT_EQ(due(t0 + 45s).losses.size(), 1U);
+    EXPECT_EQ(held->reason.load(), loss_reason::max_hold);
+}
+
+TEST_F(book_test, hands_out_no_more_renewals_than_asked_and_the_rest_at_once) {
+    std::vector<std::shared_ptr<lease_state>> many;
+    for (int i = 0; i < 10; ++i) many.push_back(lease());
+    EXPECT_EQ(book.due(t0 + 10s, 4).renewals.size(), 4U);
+    EXPECT_LE(book.next(), t0 + 10s);
+    EXPECT_EQ(book.due(t0 + 10s, 100).renewals.size(), 6U);
+}
+
+TEST_F(book_test, keeps_its_order_through_random_keeping_and_forgetting) {
+    std::vector<std::shared_ptr<lease_state>> held;
+    for (int i = 0; i < 5000; ++i) {
+        const time_point granted = t0 + std::chrono::milliseconds(chance.below(100'000));
+        if (held.empty() || chance.below(3) > 0) {
+            held.push_back(lease(granted, std::chrono::seconds(1 + chance.below(60))));
+        } else {
+            std::swap(held[chance.below(held.size())], held.back());
+            book.forget(*held.back());
+            held.pop_back();
+        }
+    }
+    ASSERT_EQ(book.size(), held.size());
+    time_point last = time_point::min();
+    std::size_t seen = 0;
+    while (book.next() < time_point::max()) {
+        EXPECT_GE(book.next(), last);
+        last = book.next();
+        for (const auto& one : due(last).renewals) {
+            book.forget(*one);
+            ++seen;
+        }
+    }
+    EXPECT_EQ(seen, held.size());
+}
+
+}  // namespace
+}  // namespace holdfast::detail

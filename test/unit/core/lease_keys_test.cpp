@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redis/lease_keys.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+// Slots as a Redis 7 answers CLUSTER KEYSLOT.
+TEST(hash_slot, is_the_one_redis_cluster_computes) {
+    EXPECT_EQ(hash_slot("foo"), 12182U);
+    EXPECT_EQ(hash_slot("{user1000}.following"), hash_slot("{user1000}.followers"));
+    EXPECT_EQ(hash_slot("foo{{bar}}zap"), hash_slot("{bar"));
+    EXPECT_EQ(hash_slot("{}a"), 10875U);
+    EXPECT_EQ(hash_slot("{}b"), 6680U);
+}
+
+TEST(lease_keys, are_the_plain_name_and_two_beside_it) {
+    const auto keys = keys_of("lock:", *lock_name::make("orders/42"));
+    EXPECT_EQ(keys.lock, "lock:orders/42");
+    EXPECT_EQ(keys.line, "{lock:orders/42}:line");
+    EXPECT_EQ(keys.waiters, "{lock:orders/42}:waiters");
+}
+
+TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
+    for (const auto* name : {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
+        const auto keys = keys_of("lock:", *lock_name::make(name));
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
