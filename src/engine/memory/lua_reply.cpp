@@ -104,16 +104,11 @@ void answer_table(lua_State* state, sink& out, int depth) {
 
 void answer(lua_State* state, sink& out, int depth) {
     switch (lua_type(state, -1)) {
-        case LUA_TSTRING:
-            return out.string(string_at(state, -1));
-        case LUA_TNUMBER:
-            return out.integer(truncate(lua_tonumber(state, -1)));
-        case LUA_TBOOLEAN:
-            return lua_toboolean(state, -1) != 0 ? out.integer(1) : out.nil();
-        case LUA_TTABLE:
-            return answer_table(state, out, depth);
-        default:
-            return out.nil();
+        case LUA_TSTRING: return out.string(string_at(state, -1));
+        case LUA_TNUMBER: return out.integer(truncate(lua_tonumber(state, -1)));
+        case LUA_TBOOLEAN: return lua_toboolean(state, -1) != 0 ? out.integer(1) : out.nil();
+        case LUA_TTABLE: return answer_table(state, out, depth);
+        default: return out.nil();
     }
 }
 
