@@ -61,23 +61,6 @@ void script_with_three_calls(benchmark::State& state) {
 }
 BENCHMARK(script_with_three_calls);
 
-// The same with a loop in its text: it pays for the count of its steps.
-void script_that_may_loop(benchmark::State& state) {
-    const auto engine = make_memory_engine();
-    const script body(R"(
-        for i = 1, 1 do
-            redis.call('GET', KEYS[1])
-            redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-        end
-        return redis.call('INCR', KEYS[2]))");
-    const auto list = words("EVALSHA", body.sha1(), 2, "{lock:a}", "{lock:a}:fence",
-                            "0123456789abcdef0123456789abcdef", 30000);
-    command c = list;
-    c.body = &body;
-    for (auto _ : state) run(state, *engine, c);
-}
-BENCHMARK(script_that_may_loop);
-
 void empty_script(benchmark::State& state) {
     const auto engine = make_memory_engine();
     const script body("return 1");

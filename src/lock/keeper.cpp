@@ -148,11 +148,11 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
     {
         const std::scoped_lock guard(mutex);
         if (!reply) {
-            counters::add(count->renewal_failures);
             book.not_renewed(lease, now);
+            counters::add(count->renewal_failures);
         } else if (const auto* good = std::get_if<answer::renewed>(&*reply)) {
-            counters::add(count->renewed);
             count->note_slack(book.renewed(lease, good->ttl, now));
+            counters::add(count->renewed);
         } else {
             refused = book.refused(lease);
         }

@@ -17,9 +17,10 @@ constexpr std::array<std::int64_t, 4> written_seconds{4'102'444'800, 4'102'444'8
 constexpr std::array<std::int64_t, 4> written_milliseconds{4'102'444'800'123, 4'102'444'800'124,
                                                            4'200'000'000'999, 5'000'000'000'000};
 
-// style: long function, because one table is easier to read than its parts
-const std::map<std::string, pool, std::less<>>& pools() {
-    static const std::map<std::string, pool, std::less<>> all{
+using pool_map = std::map<std::string, pool, std::less<>>;
+
+pool_map texts() {
+    return {
         {"val",
          {"",
           "a",
@@ -52,6 +53,19 @@ const std::map<std::string, pool, std::less<>>& pools() {
         {"member",
          {"a", "b", "c", "d", "e", "1", "2", "3", "10", "-1", "", "a\0"s, "aa", "ab", "B",
           "9223372036854775807", "01", std::string(70, 'm')}},
+        {"type", {"string", "hash", "list", "set", "zset", "stream", "STRING", "x", ""}},
+        {"glob",
+         {"*", "s*", "?1", "[a-h]*", "[^s]*", "nomatch", "*1", "", "h[12]", "\\*", "*\\1", "[",
+          "k*z", "**", "[z-a]1", "s[", "*a*", "f?"}},
+        {"lex", {"-", "+", "[a", "(a", "[b", "(c", "[aa", "(", "[", "a", "", "[z", "-x", "+x"}},
+        {"junk",
+         {"", "0", "1", "-1", "abc", "NX", "XX", "GET", "LIMIT", "COUNT", "WITHSCORES", "\0"s,
+          "9223372036854775807", "-9223372036854775808", "nan", "s1", "h1", "z1"}},
+    };
+}
+
+pool_map integers() {
+    return {
         {"int",
          {"0",
           "1",
@@ -84,6 +98,14 @@ const std::map<std::string, pool, std::less<>>& pools() {
           "9223372036854775807", "-9223372036854775808", "x", "", "1.0"}},
         {"count", {"0", "1", "2", "3", "10", "-1", "1", "2", "x", "9223372036854775807", ""}},
         {"drawcount", {"0", "1", "2", "3", "10", "-1", "-3", "x"}},
+        {"offset", {"0", "1", "3", "5", "20", "-1", "536870912", "9223372036854775807", "x", "01"}},
+        {"bitoffset", {"0", "1", "7", "8", "15", "100", "-1", "4294967296", "x", "01"}},
+        {"bit", {"0", "1", "0", "1", "2", "-1", "x", ""}},
+    };
+}
+
+pool_map reals() {
+    return {
         {"float",
          {"0",
           "1",
@@ -124,23 +146,27 @@ const std::map<std::string, pool, std::less<>>& pools() {
         {"sbound",
          {"-inf", "+inf", "0", "1", "2", "3", "(1", "(2", "(0", "1.5", "(-inf", "(+inf", "-1", "10",
           "(", "abc", "nan", "(abc", ""}},
-        {"lex", {"-", "+", "[a", "(a", "[b", "(c", "[aa", "(", "[", "a", "", "[z", "-x", "+x"}},
-        {"glob",
-         {"*", "s*", "?1", "[a-h]*", "[^s]*", "nomatch", "*1", "", "h[12]", "\\*", "*\\1", "[",
-          "k*z", "**", "[z-a]1", "s[", "*a*", "f?"}},
-        {"offset", {"0", "1", "3", "5", "20", "-1", "536870912", "9223372036854775807", "x", "01"}},
-        {"bitoffset", {"0", "1", "7", "8", "15", "100", "-1", "4294967296", "x", "01"}},
-        {"bit", {"0", "1", "0", "1", "2", "-1", "x", ""}},
+    };
+}
+
+pool_map times() {
+    return {
         {"timeout", {"0.01", "0.02", "-1", "x", "nan", "inf", "1e400", ""}},
         {"badtime",
          {"0", "-1", "-100", "9223372036854775807", "-9223372036854775808", "9223372036854775",
           "abc", "", "1.5", " 1", "9223372036854775808"}},
         {"past", {"1", "1000", "1600000000"}},
-        {"type", {"string", "hash", "list", "set", "zset", "stream", "STRING", "x", ""}},
-        {"junk",
-         {"", "0", "1", "-1", "abc", "NX", "XX", "GET", "LIMIT", "COUNT", "WITHSCORES", "\0"s,
-          "9223372036854775807", "-9223372036854775808", "nan", "s1", "h1", "z1"}},
     };
+}
+
+const pool_map& pools() {
+    static const pool_map all = [] {
+        pool_map merged = texts();
+        for (const auto& more : {integers(), reals(), times()}) {
+            merged.insert(more.begin(), more.end());
+        }
+        return merged;
+    }();
     return all;
 }
 

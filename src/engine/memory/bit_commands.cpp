@@ -28,13 +28,14 @@ void setbit(call& c) {
     const std::int64_t on = c.integer(3, problem);
     if (on != 0 && on != 1) refuse(std::string(problem));
     std::string& text = c.make<std::string>(c.arg(1));
-    if (text.size() <= offset >> 3U) text.resize((offset >> 3U) + 1);
+    const bool grew = text.size() <= offset >> 3U;
+    if (grew) text.resize((offset >> 3U) + 1);
     auto byte = static_cast<unsigned char>(text[offset >> 3U]);
     const unsigned mask = 1U << shift_of(offset);
     const bool old = (byte & mask) != 0;
     byte = static_cast<unsigned char>(on != 0 ? byte | mask : byte & ~mask);
     text[offset >> 3U] = static_cast<char>(byte);
-    c.db.modified(c.arg(1));
+    if (grew || old != (on != 0)) c.db.modified(c.arg(1));
     c.out.integer(old ? 1 : 0);
 }
 
@@ -59,12 +60,13 @@ void bitcount(call& c) {
     if (c.count() != 4 && c.count() != 5) refuse_syntax();
     const std::int64_t start = c.integer(2);
     std::int64_t stop = c.integer(3);
+    // Redis looks at the ends before it looks at the unit.
+    if (start < 0 && stop < 0 && start > stop) return c.out.integer(0);
     bool bits = false;
     if (c.count() == 5) {
         bits = c.is(4, "bit");
         if (!bits && !c.is(4, "byte")) refuse_syntax();
     }
-    if (start < 0 && stop < 0 && start > stop) return c.out.integer(0);
     const std::size_t length = bits ? text->size() * 8 : text->size();
     if (stop < 0) stop = std::max<std::int64_t>(stop + static_cast<std::int64_t>(length), 0);
     const index_range r = resolve_range(start, stop, length);

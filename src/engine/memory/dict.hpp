@@ -23,8 +23,8 @@
 /// Nodes never move, so others may point to them. They are also linked in order of insertion: a
 /// small Redis hash answers HGETALL in that order, and walking all is independent of the buckets.
 ///
-/// A resize is done at once, not step by step: some ten milliseconds at a million keys, paid once
-/// per doubling.
+/// A resize is done at once, not step by step: every key is visited, under the engine's mutex, once
+/// per doubling. With millions of keys that is a pause of many milliseconds.
 namespace holdfast::memory {
 
 template <class Value>
@@ -52,6 +52,14 @@ public:
 
     /// The oldest node; follow `after` for the rest. Null when empty.
     [[nodiscard]] node* first() const noexcept { return first_; }
+    [[nodiscard]] node* last() const noexcept { return last_; }
+
+    /// Makes the node the newest: what is used so is in the order of last use.
+    void move_to_end(node& n) noexcept {
+        if (&n == last_) return;
+        unlink(n);
+        append(n);
+    }
 
     [[nodiscard]] node* find(std::string_view key) const noexcept {
         if (size_ == 0) return nullptr;
@@ -74,8 +82,7 @@ public:
         node** link = &buckets_[n.hash & mask()];
         while (*link != &n) link = &(*link)->chain;
         *link = n.chain;
-        (n.before != nullptr ? n.before->after : first_) = n.after;
-        (n.after != nullptr ? n.after->before : last_) = n.before;
+        unlink(n);
         delete &n;
         --size_;
         if (buckets_.size() > smallest && size_ * 8 < buckets_.size()) {
@@ -149,11 +156,21 @@ private:
         node*& head = buckets_[hash & mask()];
         n->chain = head;
         head = n;
-        n->before = last_;
-        (last_ != nullptr ? last_->after : first_) = n;
-        last_ = n;
+        append(*n);
         ++size_;
         return *n;
+    }
+
+    void append(node& n) noexcept {
+        n.before = last_;
+        n.after = nullptr;
+        (last_ != nullptr ? last_->after : first_) = &n;
+        last_ = &n;
+    }
+
+    void unlink(node& n) noexcept {
+        (n.before != nullptr ? n.before->after : first_) = n.after;
+        (n.after != nullptr ? n.after->before : last_) = n.before;
     }
 
     void resize(std::size_t count) {

@@ -53,26 +53,38 @@ engine_core::engine_core(const memory_options& options)
                           static_cast<std::uint32_t>(draw_seed(chance_)));
 }
 
-void engine_core::begin() {
-    const auto passed = std::chrono::floor<std::chrono::microseconds>(time_.now() - start_);
+time_point engine_core::begin() {
+    const time_point now = time_.now();
+    const auto passed = std::chrono::floor<std::chrono::microseconds>(now - start_);
     now_us_ = wall_start_us_ + passed.count();
     db_.set_now(now_us_ / 1000);
     db_.expire_due(expired_per_command);
+    return now;
 }
 
 void engine_core::process(connection& from, std::span<const std::string_view> args, sink& out) {
     ++stats_.commands;
     const command_spec* spec = args.empty() ? nullptr : table_.find(args[0]);
-    if (spec == nullptr || !spec->takes(args.size())) {
-        ++stats_.errors;
-        if (from.in_multi) from.multi_failed = true;
-        if (args.empty()) return out.error("ERR empty command");
-        if (spec == nullptr) return out.error(unknown_command(args));
-        return out.error(fmt::format("ERR wrong number of arguments for '{}' command", spec->name));
-    }
+    if (spec == nullptr || !spec->takes(args.size())) return reject(from, spec, args, out);
     if (from.in_multi && (spec->flags & at_once) == 0) return queue(from, *spec, args, out);
     run(*spec, from, args, out);
     if (!ready_.empty()) serve_waiting();
+}
+
+void engine_core::reject(connection& from, const command_spec* spec,
+                         std::span<const std::string_view> args, sink& out) {
+    ++stats_.errors;
+    if (from.in_multi) from.multi_failed = true;
+    if (args.empty()) return out.error("ERR empty command");
+    if (spec == nullptr) return out.error(unknown_command(args));
+    const bool ends_transaction = spec->name == "exec";  // however it was written
+    if (ends_transaction) {
+        from.end_transaction();
+        unwatch(from);
+    }
+    out.error(fmt::format("{} wrong number of arguments for '{}' command",
+                          ends_transaction ? "EXECABORT Transaction discarded because of:" : "ERR",
+                          spec->name));
 }
 
 void engine_core::run(const command_spec& spec, connection& from,

@@ -44,8 +44,9 @@ public:
     /// Unix time of the current command.
     [[nodiscard]] std::int64_t now_us() const noexcept { return now_us_; }
 
-    /// Takes the time for what follows, and removes a few keys whose time has passed.
-    void begin();
+    /// Takes the time for what follows, and removes a few keys whose time has passed. Answers the
+    /// time.
+    time_point begin();
 
     /// One command from a caller: looks it up, queues it if `from` is in MULTI, or runs it, and
     /// then serves those who wait for lists. If it has to wait, sets from.waiting and answers
@@ -63,6 +64,8 @@ public:
     void wait_for_lists(list_wait& w);
     void stop_waiting(list_wait& w) noexcept;
 
+    /// CLIENT ID of what is called outside of sessions: the engine's own.
+    static constexpr std::uint64_t shared_connection_id = 1;
     [[nodiscard]] std::uint64_t next_connection_id() noexcept { return ++last_connection_; }
 
     /// Forgets the connection's watched keys.
@@ -84,6 +87,8 @@ private:
     [[nodiscard]] reply serve(list_wait& w, key_node& source);
     void queue(connection& from, const command_spec& spec, std::span<const std::string_view> args,
                sink& out);
+    void reject(connection& from, const command_spec* spec, std::span<const std::string_view> args,
+                sink& out);
 
     std::mutex mutex_;
     clock& time_;
@@ -97,7 +102,7 @@ private:
     lua_host scripts_;
     std::unordered_map<std::string, std::deque<list_wait*>> waiting_;
     std::vector<std::string> ready_;
-    std::uint64_t last_connection_ = 0;
+    std::uint64_t last_connection_ = shared_connection_id;
     statistics stats_;
     std::string run_id_;
 };

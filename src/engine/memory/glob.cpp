@@ -45,6 +45,7 @@ bool match_one(std::string_view& pattern, char c) noexcept {
 
 // Only the last star is ever retried: what an earlier star could absorb, the last one can too.
 bool glob_match(std::string_view pattern, std::string_view text) noexcept {
+    if (text.empty()) return pattern.empty();  // even "*" wants something, as in Redis
     std::string_view after_star;
     std::string_view star_text;
     bool starred = false;

@@ -61,9 +61,11 @@ void renamenx(call& c) {
 }
 
 void keys(call& c) {
+    const bool all = c.arg(1) == "*";  // not even a pattern: the empty key is among them
     std::vector<std::string_view> found;
     for (const key_node* n = c.db.keys().first(); n != nullptr; n = n->after) {
-        if (!c.db.expired(*n) && glob_match(c.arg(1), n->key)) found.push_back(n->key);
+        if (c.db.expired(*n)) continue;
+        if (all || glob_match(c.arg(1), n->key)) found.push_back(n->key);
     }
     c.out.array(found.size());
     for (const std::string_view key : found) c.out.string(key);

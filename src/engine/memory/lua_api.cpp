@@ -103,7 +103,9 @@ int on_error(lua_State* state) {
     }
     if (!lua_istable(state, 1)) {
         const char* text = lua_tostring(state, 1);
-        const std::string message = std::string("ERR ") + (text != nullptr ? text : "nil");
+        if (lua_isboolean(state, 1)) text = lua_toboolean(state, 1) != 0 ? "true" : "false";
+        const std::string message =
+            std::string("ERR ") + (text != nullptr ? text : luaL_typename(state, 1));
         push_error(state, message);
         lua_replace(state, 1);
     }

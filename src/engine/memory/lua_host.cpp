@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <lua.hpp>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -36,10 +37,6 @@ lua_host* host_of(lua_State* state) {
 
 }  // namespace
 
-struct lua_host::digits {
-    std::vector<number_text> rooms;
-};
-
 void* lua_host::allocate(void* count, void* block, std::size_t old_size, std::size_t new_size) {
     auto& memory = *static_cast<memory_count*>(count);
     if (new_size == 0) {
@@ -61,45 +58,68 @@ lua_host::lua_host(engine_core& core, const memory_options& options)
       memory_{0, options.script_memory, false},
       most_steps_(options.script_steps),
       state_(lua_newstate(allocate, &memory_)),
-      scripts_(0),
-      digits_(std::make_unique<digits>()) {
+      scripts_(0) {
     if (state_ == nullptr) throw std::bad_alloc();
     luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     lua_pushlightuserdata(state_, this);
     lua_setfield(state_, LUA_REGISTRYINDEX, "holdfast");
     open_sandbox(state_, *this);
+    count_steps();
 }
 
 lua_host::~lua_host() {
     lua_close(state_);
 }
 
-const lua_host::entry* lua_host::find(std::string_view sha) const noexcept {
-    const auto* found = scripts_.find(sha);
-    return found == nullptr ? nullptr : &found->value;
+lua_host::known_script* lua_host::find(std::string_view sha) const {
+    // Mostly the script that ran last is asked for, twice: by who loads it and by who runs it.
+    if (known_script* last = scripts_.last(); last != nullptr && last->key == sha) return last;
+    if (known_script* found = scripts_.find(sha)) return found;
+    constexpr std::size_t digits = 40;
+    if (sha.size() != digits) return nullptr;
+    std::array<char, digits> lower;  // Redis takes upper case too; hardly anybody sends it
+    std::ranges::transform(sha, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    });
+    return scripts_.find({lower.data(), lower.size()});
 }
 
-std::string lua_host::load(std::string_view source) {
-    std::string sha = script(std::string(source)).sha1();
-    if (find(sha) != nullptr) return sha;
-    const script_text text = read_script(source);
-    if (luaL_loadbufferx(state_, text.lua.data(), text.lua.size(), "@user_script", "t") != 0) {
-        std::string problem =
-            fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
-        lua_settop(state_, base_top);
-        refuse(std::move(problem));
+// Answers the function's place in the registry.
+int lua_host::compile(std::string_view text) {
+    if (memory_.used > memory_.most / 2) lua_gc(state_, LUA_GCCOLLECT, 0);
+    memory_.bounded = true;
+    const int failure = luaL_loadbufferx(state_, text.data(), text.size(), "@user_script", "t");
+    memory_.bounded = false;
+    if (failure == 0) return luaL_ref(state_, LUA_REGISTRYINDEX);
+    std::string problem =
+        fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
+    lua_settop(state_, base_top);
+    refuse(std::move(problem));
+}
+
+lua_host::known_script& lua_host::load(std::string_view source) {
+    if (source.size() > longest_source) {
+        refuse(fmt::format("ERR script has {} bytes, more than {}", source.size(), longest_source));
     }
-    const int function = luaL_ref(state_, LUA_REGISTRYINDEX);
-    scripts_.insert(sha, {function, text.read_only, text.may_loop});
-    return sha;
+    const std::string sha = script(std::string(source)).sha1();
+    if (known_script* known = find(sha)) return *known;
+    const script_text text = read_script(source);
+    const int function = compile(text.lua);
+    while (scripts_.size() >= most_scripts || source_bytes_ + source.size() > most_source) {
+        forget(*scripts_.first());
+    }
+    source_bytes_ += source.size();
+    return scripts_.insert(sha, {function, source.size(), text.read_only});
+}
+
+void lua_host::forget(known_script& s) {
+    luaL_unref(state_, LUA_REGISTRYINDEX, s.value.function);
+    source_bytes_ -= s.value.source;
+    scripts_.erase(s);
 }
 
 void lua_host::flush() {
-    for (const auto* n = scripts_.first(); n != nullptr; n = n->after) {
-        luaL_unref(state_, LUA_REGISTRYINDEX, n->value.function);
-    }
-    scripts_.clear();
-    last_known_.clear();
+    while (!scripts_.empty()) forget(*scripts_.first());
     lua_gc(state_, LUA_GCCOLLECT, 0);
 }
 
@@ -118,13 +138,13 @@ void set_words(lua_State* state, int name_index, std::span<const std::string_vie
 
 }  // namespace
 
-void lua_host::run(call& c, const entry& script, const invocation& how) {
-    current_ = {&c.from, how.read_only || script.read_only};
+void lua_host::run(call& c, known_script& s, const invocation& how) {
+    scripts_.move_to_end(s);
+    current_ = {&c.from, how.read_only || s.value.read_only};
     steps_ = 0;
     stopped_ = false;
-    watch_steps(script.may_loop);
     const bool nested = std::exchange(c.from.executing, true);
-    lua_rawgeti(state_, LUA_REGISTRYINDEX, script.function);
+    lua_rawgeti(state_, LUA_REGISTRYINDEX, s.value.function);
     set_words(state_, keys_name_index, how.keys);
     set_words(state_, args_name_index, how.args);
     // LuaJIT does not collect when memory runs short, it fails: leave no garbage in the way.
@@ -132,18 +152,18 @@ void lua_host::run(call& c, const entry& script, const invocation& how) {
     memory_.bounded = true;
     const int failure = lua_pcall(state_, 0, 1, handler_index);
     memory_.bounded = false;
-    if (stopped_) watch_steps(false);
+    if (stopped_) count_steps();
     if (failure == 0) {
         answer_lua_value(state_, c.out);
     } else {
-        answer_failure(c, how);
+        answer_failure(c, s.key);
     }
     lua_settop(state_, base_top);
     c.from.executing = nested;
     current_ = {};
 }
 
-void lua_host::answer_failure(call& c, const invocation& how) {
+void lua_host::answer_failure(call& c, std::string_view sha) {
     std::string text = "ERR unknown error";
     if (lua_istable(state_, -1)) {
         lua_getfield(state_, -1, "err");
@@ -151,7 +171,7 @@ void lua_host::answer_failure(call& c, const invocation& how) {
         lua_getfield(state_, -2, "source");
         lua_getfield(state_, -3, "line");
         if (lua_isstring(state_, -2) && lua_isstring(state_, -1)) {
-            text += fmt::format(" script: {}, on {}:{}.", how.sha, lua_tostring(state_, -2),
+            text += fmt::format(" script: {}, on {}:{}.", sha, lua_tostring(state_, -2),
                                 lua_tostring(state_, -1));
         }
     } else if (lua_isstring(state_, -1)) {
@@ -161,12 +181,9 @@ void lua_host::answer_failure(call& c, const invocation& how) {
     c.out.error(text);
 }
 
-void lua_host::watch_steps(bool on) {
-    if (on == counting_) return;
-    counting_ = on;
+void lua_host::count_steps() {
     const auto hook = [](lua_State* state, lua_Debug*) { on_count(state); };
-    lua_sethook(state_, on ? static_cast<lua_Hook>(hook) : nullptr, on ? LUA_MASKCOUNT : 0,
-                steps_per_look);
+    lua_sethook(state_, hook, LUA_MASKCOUNT, steps_per_look);
 }
 
 void lua_host::on_count(lua_State* state) {
@@ -179,7 +196,7 @@ void lua_host::spend(lua_State* state, std::uint64_t steps) {
     steps_ += steps;
     if (steps_ <= most_steps_) return;
     stopped_ = true;
-    if (counting_) lua_sethook(state, lua_gethook(state), LUA_MASKCOUNT, 1);
+    lua_sethook(state, lua_gethook(state), LUA_MASKCOUNT, 1);
     luaL_error(state, "Script ran for more than %d million steps and was ended",
                static_cast<int>(most_steps_ / 1'000'000));
 }
@@ -209,9 +226,8 @@ int lua_host::call_command(lua_State* state, bool raise) {
     }
     spend(state, steps_per_command);
     words_.clear();
-    auto& rooms = digits_->rooms;
-    if (rooms.size() < static_cast<std::size_t>(count)) {
-        rooms.resize(static_cast<std::size_t>(count));
+    if (digits_.size() < static_cast<std::size_t>(count)) {
+        digits_.resize(static_cast<std::size_t>(count));
     }
     for (int i = 1; i <= count; ++i) {
         const int type = lua_type(state, i);
@@ -221,7 +237,7 @@ int lua_host::call_command(lua_State* state, bool raise) {
             words_.emplace_back(text, length);
         } else if (type == LUA_TNUMBER) {
             words_.push_back(
-                format_double(lua_tonumber(state, i), rooms[static_cast<std::size_t>(i - 1)]));
+                format_double(lua_tonumber(state, i), digits_[static_cast<std::size_t>(i - 1)]));
         } else {
             return refuse_call(state, raise,
                                "ERR Lua redis lib command arguments must be strings or integers");

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "engine/memory/dict.hpp"
+#include "engine/memory/numbers.hpp"
 
 #include <holdfast/command.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,9 +18,12 @@ struct lua_State;
 /// Scripts: compiled once, run in a sandbox, bounded in steps and in memory.
 ///
 /// One LuaJIT state for the engine, with the compiler to machine code off: only the interpreter
-/// counts steps, and a script that calls commands spends its time in the commands anyway. A script
-/// whose text has no loop and no function cannot run away and runs without the count, which is what
-/// makes short lock scripts fast.
+/// counts steps, and a script that calls commands spends its time in the commands anyway.
+///
+/// The scripts that are known are bounded too: `most_scripts`, and `most_source` bytes of text. The
+/// one whose last use is longest ago is forgotten for a new one. An EVALSHA of it then says
+/// NOSCRIPT, as after SCRIPT FLUSH or a restart of Redis, and callers load it again. A single
+/// script has at most `longest_source` bytes: that bounds what compiling it takes.
 ///
 /// Limits: a single call of a library function (string.rep, a pattern) is one step, as in Redis;
 /// the bound on memory holds for those.
@@ -43,34 +46,30 @@ public:
     lua_host(const lua_host&) = delete;
     lua_host& operator=(const lua_host&) = delete;
 
+    static constexpr std::size_t most_scripts = 10'000;
+    static constexpr std::size_t most_source = std::size_t{16} * 1024 * 1024;
+    static constexpr std::size_t longest_source = std::size_t{1024} * 1024;
+
     struct entry {
         int function = 0;        ///< In the registry.
+        std::size_t source = 0;  ///< Bytes of its text.
         bool read_only = false;  ///< The shebang says no-writes.
-        bool may_loop = true;
     };
+    using known_script = dict<entry>::node;
 
-    /// Null: no such script. Requires: `sha` is in lower case.
-    [[nodiscard]] const entry* find(std::string_view sha) const noexcept;
+    /// The script with this SHA-1, in whatever case its digits are; null: there is none.
+    [[nodiscard]] known_script* find(std::string_view sha) const;
 
-    /// Asked before each EVALSHA that brings its body; mostly of the script that ran last.
-    [[nodiscard]] bool knows(const script& s) {
-        if (s.sha1() == last_known_) return true;
-        if (find(s.sha1()) == nullptr) return false;
-        last_known_ = s.sha1();
-        return true;
-    }
-
-    /// Compiles a script, unless it is known already; answers its SHA-1. Refuses what is not Lua.
-    std::string load(std::string_view source);
+    /// Compiles a script, unless it is known already. Refuses what is not Lua and what is too long.
+    known_script& load(std::string_view source);
 
     /// Runs it with the call's keys and arguments, and answers what it answers.
     struct invocation {
-        std::string_view sha;
         std::span<const std::string_view> keys;
         std::span<const std::string_view> args;
         bool read_only;
     };
-    void run(call& c, const entry& script, const invocation& how);
+    void run(call& c, known_script& s, const invocation& how);
 
     void flush();
     [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used; }
@@ -92,9 +91,11 @@ private:
     static void* allocate(void* count, void* block, std::size_t old_size, std::size_t new_size);
     static void on_count(lua_State* state);
     void spend(lua_State* state, std::uint64_t steps);
-    void watch_steps(bool on);
+    void count_steps();
     int refuse_call(lua_State* state, bool raise, std::string_view text);
-    void answer_failure(call& c, const invocation& how);
+    void answer_failure(call& c, std::string_view sha);
+    int compile(std::string_view text);
+    void forget(known_script& s);
 
     struct script_run {
         connection* from = nullptr;
@@ -105,16 +106,14 @@ private:
     memory_count memory_;
     const std::uint64_t most_steps_;
     lua_State* state_;
-    dict<entry> scripts_;
+    dict<entry> scripts_;  // in the order of last use
+    std::size_t source_bytes_ = 0;
     script_run current_;
-    std::string last_known_;
     std::uint64_t steps_ = 0;
     std::uint64_t random_state_ = 0x1234ABCD330EU;  // where drand48 starts
     bool stopped_ = false;
-    bool counting_ = false;
     std::vector<std::string_view> words_;
-    struct digits;
-    std::unique_ptr<digits> digits_;
+    std::vector<number_text> digits_;  // of the words that are numbers
 };
 
 }  // namespace holdfast::memory

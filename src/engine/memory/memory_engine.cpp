@@ -15,10 +15,14 @@ namespace {
 using memory::connection;
 using memory::engine_core;
 
+std::unexpected<error> too_late() {
+    return fail(errc::timed_out, "the time was over before the command was carried out");
+}
+
 // One command, whose script is loaded first if the engine does not know it.
+// Requires: core.begin().
 void carry_out(engine_core& core, connection& from, const command& c, memory::sink& out) {
-    core.begin();
-    if (c.body != nullptr && !core.scripts().knows(*c.body)) {
+    if (c.body != nullptr && core.scripts().find(c.body->sha1()) == nullptr) {
         try {
             core.scripts().load(c.body->source());
         } catch (const memory::refusal& r) {
@@ -30,7 +34,9 @@ void carry_out(engine_core& core, connection& from, const command& c, memory::si
 
 // A connection for the time of one call: MULTI … EXEC inside the call is one transaction.
 struct passing_connection : connection {
-    explicit passing_connection(engine_core& c) : core(c) { id = 1; }
+    explicit passing_connection(engine_core& c) : core(c) {
+        id = engine_core::shared_connection_id;
+    }
     ~passing_connection() { core.unwatch(*this); }
     passing_connection(const passing_connection&) = delete;
     passing_connection& operator=(const passing_connection&) = delete;
@@ -64,6 +70,7 @@ public:
 private:
     result<reply> one(const command& c, time_point give_up) {
         std::unique_lock guard(core_->mutex());
+        if (core_->begin() >= give_up) return too_late();
         memory::reply_sink out;
         carry_out(*core_, from_, c, out);
         if (from_.waiting == nullptr) return out.take();
@@ -120,14 +127,12 @@ public:
         : core_(std::make_shared<engine_core>(options)) {}
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
-                  time_point) override {
+                  time_point give_up) override {
         {
             const std::scoped_lock guard(core_->mutex());
             passing_connection from(*core_);
             for (std::size_t i = 0; i < commands.size(); ++i) {
-                memory::reply_sink out;
-                carry_out(*core_, from, commands[i], out);
-                replies[i] = out.take();
+                replies[i] = one(from, commands[i], give_up);
             }
         }
         core_->hub().deliver();
@@ -139,10 +144,11 @@ public:
         done(std::move(answer));
     }
 
-    result<reply> transaction(std::span<const command> commands, time_point) override {
+    result<reply> transaction(std::span<const command> commands, time_point give_up) override {
         memory::reply_sink answer;
         {
             const std::scoped_lock guard(core_->mutex());
+            if (core_->begin() >= give_up) return too_late();
             passing_connection from(*core_);
             const auto plain = words("MULTI");
             memory::reply_sink ignored;
@@ -157,12 +163,16 @@ public:
         return answer.take();
     }
 
-    result<std::unique_ptr<command_session>> open_session(std::string_view, time_point) override {
+    result<std::unique_ptr<command_session>> open_session(std::string_view,
+                                                          time_point give_up) override {
+        if (core_->time().now() >= give_up) return too_late();
         return std::make_unique<session>(core_);
     }
 
     result<std::unique_ptr<subscription>> subscribe(std::string_view channel, channel_scope,
-                                                    push_handler handler, time_point) override {
+                                                    push_handler handler,
+                                                    time_point give_up) override {
+        if (core_->time().now() >= give_up) return too_late();
         return std::make_unique<hearing>(core_, channel, std::move(handler));
     }
 
@@ -176,6 +186,13 @@ public:
     }
 
 private:
+    result<reply> one(connection& from, const command& c, time_point give_up) {
+        if (core_->begin() >= give_up) return too_late();
+        memory::reply_sink out;
+        carry_out(*core_, from, c, out);
+        return out.take();
+    }
+
     // Shared with sessions and subscriptions, which may outlive the engine.
     std::shared_ptr<engine_core> core_;
 };

@@ -18,6 +18,11 @@
 /// Handlers of subscriptions run on the thread of whoever published, after the command and without
 /// any lock; see message_hub.hpp for the rule on ending a subscription.
 ///
+/// A call whose `give_up` has come already answers `timed_out` and does nothing.
+///
+/// Scripts are remembered up to a bound (lua_host.hpp): the one unused for longest is forgotten for
+/// a new one, and its EVALSHA says NOSCRIPT. Commands that bring their body never notice.
+///
 /// Limits: database 0 only; no SUBSCRIBE as a command (use subscribe()); no cjson, cmsgpack, struct
 /// in scripts; blocking commands wait only on a session, elsewhere they answer as inside MULTI.
 namespace holdfast {
@@ -42,9 +47,12 @@ class memory_engine : public command_engine {
 public:
     /// Removes keys whose time has passed, at most a bounded number; answers how many.
     ///
-    /// Every command does a little of this itself. An engine that nobody uses for long has nobody
-    /// to do it: whoever owns it may call this now and then (the engine has no thread of its own,
-    /// which would also stand in the way of virtual time).
+    /// Every command does a little of this itself, more than it can add, so an engine in use needs
+    /// nobody to call it. An idle one keeps what it held when the last command came: keys whose
+    /// time has passed are never seen again, but their memory comes back only with the next
+    /// commands, sixteen keys each, or from here. It has no thread for that, which would also stand
+    /// in the way of virtual time: an owner to whom that memory matters calls this until it
+    /// answers 0.
     virtual std::size_t tend() = 0;
 };
 

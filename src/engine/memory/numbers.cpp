@@ -23,10 +23,12 @@ std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
 
 namespace {
 
+// The largest has 4933 digits; Redis's own buffer.
+constexpr std::size_t longest_long_double = 5UL * 1024;
+
 template <class Float, class Convert>
 std::optional<Float> parse_float(std::string_view text, Convert convert) {
-    constexpr std::size_t longest = 255;  // as Redis's own buffer
-    if (text.empty() || text.size() > longest) return {};
+    if (text.empty()) return {};
     if (std::isspace(static_cast<unsigned char>(text.front())) != 0) return {};
     const std::string copy(text);
     char* end = nullptr;
@@ -44,6 +46,7 @@ std::optional<double> parse_double(std::string_view text) {
 }
 
 std::optional<long double> parse_long_double(std::string_view text) {
+    if (text.size() >= longest_long_double) return {};
     return parse_float<long double>(text, std::strtold);
 }
 
@@ -64,7 +67,7 @@ std::string_view format_double(double value, number_text& room) noexcept {
 }
 
 std::string format_long_double(long double value) {
-    std::array<char, 5 * 1024> room;  // the largest long double has 4933 digits
+    std::array<char, longest_long_double> room;
     const int length = std::snprintf(room.data(), room.size(), "%.17Lf", value);
     std::string text(room.data(), static_cast<std::size_t>(length));
     if (text.find('.') != std::string::npos) {

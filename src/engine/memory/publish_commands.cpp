@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PUBLISH and PUBSUB. Subscribing is not a command here: see command_engine::subscribe.
+// PUBLISH and PUBSUB. Subscribing is not a command here (see command_engine::subscribe); its names
+// are known all the same, so that a script that tries hears that it may not, as from Redis.
 #include "engine/memory/call.hpp"
 #include "engine/memory/command_table.hpp"
 #include "engine/memory/engine_core.hpp"
@@ -45,10 +46,20 @@ void pubsub(call& c) {
     refuse(fmt::format("ERR unknown subcommand '{}'. Try PUBSUB HELP.", c.arg(1)));
 }
 
+void refuse_subscribing(call& c) {
+    refuse(fmt::format("ERR '{}' is not a command of this engine: call subscribe()", c.spec->name));
+}
+
 constexpr command_spec commands[] = {
     {"publish", 3, fast_path, publish},
     {"spublish", 3, fast_path, publish},
     {"pubsub", -2, 0, pubsub},
+    {"subscribe", -2, no_script, refuse_subscribing},
+    {"unsubscribe", -1, no_script, refuse_subscribing},
+    {"psubscribe", -2, no_script, refuse_subscribing},
+    {"punsubscribe", -1, no_script, refuse_subscribing},
+    {"ssubscribe", -2, no_script, refuse_subscribing},
+    {"sunsubscribe", -1, no_script, refuse_subscribing},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "engine/memory/glob.hpp"
 
 #include <charconv>
+#include <optional>
 #include <vector>
 
 namespace holdfast::memory {
@@ -16,7 +17,7 @@ namespace {
 struct scan_options {
     std::size_t count = 10;
     std::string_view pattern = "*";
-    std::string_view type;
+    std::optional<std::string_view> type;
 
     [[nodiscard]] bool wants(std::string_view key) const noexcept {
         return pattern == "*" || glob_match(pattern, key);
@@ -62,7 +63,7 @@ void scan(call& c) {
     std::vector<std::string_view> found;
     const std::uint64_t next = c.db.keys().scan(cursor, o.count, [&](const key_node& n) {
         if (c.db.expired(n) || !o.wants(n.key)) return;
-        if (o.type.empty() || is_word(o.type, type_name(n.value.data))) found.push_back(n.key);
+        if (!o.type || is_word(*o.type, type_name(n.value.data))) found.push_back(n.key);
     });
     answer_cursor(c, next);
     c.out.array(found.size());

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace holdfast::memory {
 namespace {
 
@@ -21,33 +19,25 @@ std::size_t key_count(const call& c) {
     return static_cast<std::size_t>(count);
 }
 
-void run_script(call& c, std::string_view sha, const lua_host::entry& script, std::size_t keys,
-                bool read_only) {
-    c.core.scripts().run(c, script,
-                         {sha, c.args.subspan(3, keys), c.args.subspan(3 + keys), read_only});
+void run_script(call& c, lua_host::known_script& script, std::size_t keys, bool read_only) {
+    c.core.scripts().run(c, script, {c.args.subspan(3, keys), c.args.subspan(3 + keys), read_only});
 }
 
 template <bool ReadOnly>
 void eval(call& c) {
     const std::size_t keys = key_count(c);
-    const std::string sha = c.core.scripts().load(c.arg(1));
-    run_script(c, sha, *c.core.scripts().find(sha), keys, ReadOnly);
+    run_script(c, c.core.scripts().load(c.arg(1)), keys, ReadOnly);
 }
 
 template <bool ReadOnly>
 void evalsha(call& c) {
+    constexpr std::size_t digits = 40;
+    const auto unknown = [] { refuse("NOSCRIPT No matching script. Please use EVAL."); };
+    if (c.arg(1).size() != digits) unknown();  // Redis says so before it looks at the rest
     const std::size_t keys = key_count(c);
-    const lua_host& scripts = c.core.scripts();
-    if (const auto* found = scripts.find(c.arg(1))) {
-        return run_script(c, c.arg(1), *found, keys, ReadOnly);
-    }
-    std::string lower(c.arg(1));  // Redis takes upper case too; nobody sends it
-    std::ranges::transform(lower, lower.begin(), [](char ch) {
-        return ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch + 32) : ch;
-    });
-    const auto* found = scripts.find(lower);
-    if (found == nullptr) refuse("NOSCRIPT No matching script. Please use EVAL.");
-    run_script(c, lower, *found, keys, ReadOnly);
+    auto* found = c.core.scripts().find(c.arg(1));
+    if (found == nullptr) unknown();
+    run_script(c, *found, keys, ReadOnly);
 }
 
 void script_exists(call& c) {
@@ -70,7 +60,7 @@ void script_flush(call& c) {
 void script_family(call& c) {
     if (c.is(1, "load")) {
         if (c.count() != 3) refuse_arity("script|load");
-        return c.out.string(c.core.scripts().load(c.arg(2)));
+        return c.out.string(c.core.scripts().load(c.arg(2)).key);
     }
     if (c.is(1, "exists")) return script_exists(c);
     if (c.is(1, "flush")) return script_flush(c);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two things are learnt from a script's words, without parsing it:
+// Where a script ends with a call is learnt from its words, without parsing it.
 //
-// Whether it could loop. A script without `while`, `for`, `repeat`, `goto`, `function` and `load`
-// runs each of its instructions at most once.
-//
-// Where it ends with a call. LuaJIT makes `return f(x)` a jump that forgets the caller, also where
+// LuaJIT makes `return f(x)` a jump that forgets the caller, also where
 // Lua 5.1 would not because f is a C function; the line of an error in redis.call would be lost.
 // `return nil or f(x)` means the same with one value, and remembers. One value is all that Redis
 // takes from a script, and all that redis.call gives; so that is what is compiled, for returns
@@ -90,11 +87,6 @@ private:
     std::size_t at_ = 0;
 };
 
-struct word_facts {
-    bool may_loop = false;
-    std::vector<std::size_t> ends_with_call;  // positions right after such a `return`
-};
-
 bool calls_redis(word_walk ahead) {
     if (ahead.next() != "redis" || ahead.next() != ".") return false;
     const std::string_view name = ahead.next();
@@ -107,16 +99,13 @@ bool starts_expression(word_walk ahead) {
            word != "until" && word != ";";
 }
 
-word_facts study(std::string_view text) {
-    word_facts facts;
+// The positions right after each such `return`.
+std::vector<std::size_t> final_calls(std::string_view text) {
+    std::vector<std::size_t> found;
     std::vector<bool> blocks;  // is the open block a function?
     std::size_t functions = 0;
     word_walk walk(text);
     for (std::string_view word = walk.next(); !word.empty(); word = walk.next()) {
-        if (word == "while" || word == "for" || word == "repeat" || word == "goto" ||
-            word == "function" || word == "load" || word == "loadstring") {
-            facts.may_loop = true;
-        }
         if (word == "function" || word == "if" || word == "do" || word == "repeat") {
             blocks.push_back(word == "function");
             functions += word == "function" ? 1U : 0U;
@@ -125,10 +114,10 @@ word_facts study(std::string_view text) {
             blocks.pop_back();
         } else if (word == "return" && starts_expression(walk) &&
                    (functions == 0 || calls_redis(walk))) {
-            facts.ends_with_call.push_back(walk.position());
+            found.push_back(walk.position());
         }
     }
-    return facts;
+    return found;
 }
 
 // "#!lua flags=no-writes,allow-stale" on the first line, as Redis 7 reads it.
@@ -176,10 +165,8 @@ script_text read_script(std::string_view source) {
         out.read_only = parse_shebang(body.substr(0, end));
         body.remove_prefix(end);  // the newline stays, and with it the numbers of the lines
     }
-    const word_facts facts = study(body);
-    out.may_loop = facts.may_loop;
     std::size_t copied = 0;
-    for (const std::size_t at : facts.ends_with_call) {
+    for (const std::size_t at : final_calls(body)) {
         out.lua += body.substr(copied, at - copied);
         out.lua += " nil or";
         copied = at;

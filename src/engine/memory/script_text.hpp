@@ -10,7 +10,6 @@ namespace holdfast::memory {
 struct script_text {
     std::string lua;
     bool read_only = false;  ///< "#!lua flags=no-writes"
-    bool may_loop = true;    ///< Has a loop, or something that could make one.
 };
 
 /// Reads the shebang, and readies the rest for LuaJIT. Refuses a shebang that Redis refuses.

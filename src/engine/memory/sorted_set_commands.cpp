@@ -22,8 +22,7 @@ struct add_options {
     std::size_t pairs_at = 2;
 };
 
-add_options parse_add_options(const call& c) {
-    add_options o;
+add_options parse_add_options(const call& c, add_options o) {
     for (; o.pairs_at < c.count(); ++o.pairs_at) {
         const std::size_t i = o.pairs_at;
         if (c.is(i, "nx")) {
@@ -100,10 +99,10 @@ void add_pairs(call& c, const add_options& o) {
 }
 
 void zadd(call& c) {
-    add_pairs(c, parse_add_options(c));
+    add_pairs(c, parse_add_options(c, {}));
 }
 void zincrby(call& c) {
-    add_pairs(c, {.increment = true});
+    add_pairs(c, parse_add_options(c, {.increment = true}));  // Redis reads its options here too
 }
 
 void zrem(call& c) {

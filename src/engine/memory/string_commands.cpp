@@ -19,6 +19,11 @@ struct set_options {
     std::optional<expiry_argument> expiry;
 };
 
+// One unit only; the same one may come again, and then the last number counts, as in Redis.
+bool may_follow(expiry_unit unit, const std::optional<expiry_argument>& before) {
+    return !before || before->unit == unit;
+}
+
 set_options parse_set_options(const call& c) {
     set_options o;
     for (std::size_t i = 3; i < c.count(); ++i) {
@@ -32,7 +37,7 @@ set_options parse_set_options(const call& c) {
         } else if (c.is(i, "keepttl") && !o.expiry) {
             o.keep_ttl = true;
         } else if (const auto unit = expiry_unit_of(c.arg(i));
-                   unit && more && !o.expiry && !o.keep_ttl) {
+                   unit && more && may_follow(*unit, o.expiry) && !o.keep_ttl) {
             o.expiry = expiry_argument{*unit, ++i};
         } else {
             refuse_syntax();
@@ -117,7 +122,7 @@ void getex(call& c) {
         if (c.is(i, "persist") && !expiry) {
             persist = true;
         } else if (const auto unit = expiry_unit_of(c.arg(i));
-                   unit && i + 1 < c.count() && !expiry && !persist) {
+                   unit && i + 1 < c.count() && may_follow(*unit, expiry) && !persist) {
             expiry = expiry_argument{*unit, ++i};
         } else {
             refuse_syntax();

@@ -25,6 +25,20 @@ TEST_F(replies, a_command_with_wrong_words_says_what_redis_says) {
     EXPECT_EQ(say("INCRBY", "k", "x"), "(error) ERR value is not an integer or out of range");
 }
 
+TEST_F(replies, an_expiry_may_be_said_twice_in_one_unit_and_the_last_counts) {
+    EXPECT_EQ(say("SET", "k", "v", "PX", "GET", "PX", "5000"), "OK");
+    EXPECT_EQ(say("PTTL", "k"), "(integer) 5000");
+    EXPECT_EQ(say("GETEX", "k", "EX", "100", "EX", "200"), R"("v")");
+    EXPECT_EQ(say("TTL", "k"), "(integer) 200");
+    EXPECT_EQ(say("SET", "k", "v", "PX", "1", "EX", "1"), "(error) ERR syntax error");
+}
+
+TEST_F(replies, the_empty_key_is_met_by_a_star_but_by_no_other_pattern) {
+    ask("SET", "", "v");
+    EXPECT_EQ(say("KEYS", "*"), R"([""])");
+    EXPECT_EQ(say("KEYS", "**"), "[]");
+}
+
 TEST_F(replies, a_key_of_another_type_is_refused_and_left_alone) {
     ask("RPUSH", "list", "a");
     EXPECT_EQ(say("GET", "list"),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/memory/lua_host.hpp"
 #include "engine_fixture.hpp"
 
 namespace holdfast::memory_test {
@@ -117,6 +118,64 @@ TEST_F(scripts, an_unknown_sha_is_noscript_unless_the_command_brings_its_body) {
     EXPECT_EQ(shown(*engine->execute(c, no_limit)), R"("hello")");
     ask("SCRIPT", "FLUSH");
     EXPECT_EQ(shown(*engine->execute(c, no_limit)), R"("hello")");
+}
+
+TEST_F(scripts, whatever_a_script_raises_becomes_an_error_reply) {
+    constexpr const char* place = " script: <sha>, on @user_script:1.";
+    EXPECT_EQ(run("error({x = 1})"), std::string("(error) ERR unknown error") + place);
+    EXPECT_EQ(run("error({err = {}})"), std::string("(error) ERR unknown error") + place);
+    EXPECT_EQ(run("error({err = 'MINE it is'})"), std::string("(error) MINE it is") + place);
+    EXPECT_EQ(run("error()"), std::string("(error) ERR nil") + place);
+    EXPECT_EQ(run("error(nil)"), std::string("(error) ERR nil") + place);
+    EXPECT_EQ(run("error(true)"), std::string("(error) ERR true") + place);
+    EXPECT_EQ(run("error(redis.call)"), std::string("(error) ERR function") + place);
+    EXPECT_EQ(run("return 1"), "(integer) 1");
+}
+
+TEST_F(scripts, of_too_many_the_one_unused_for_longest_is_forgotten) {
+    const auto text = [](std::size_t i) { return "return " + std::to_string(i); };
+    const auto exists = [&](std::size_t i) {
+        return say("SCRIPT", "EXISTS", script(text(i)).sha1());
+    };
+    for (std::size_t i = 0; i < memory::lua_host::most_scripts; ++i) ask("SCRIPT", "LOAD", text(i));
+    ask("EVALSHA", script(text(0)).sha1(), "0");
+    ask("SCRIPT", "LOAD", "return 'one more'");
+    EXPECT_EQ(exists(0), "[(integer) 1]");
+    EXPECT_EQ(exists(1), "[(integer) 0]");
+    EXPECT_EQ(exists(2), "[(integer) 1]");
+    EXPECT_EQ(say("EVALSHA", script(text(1)).sha1(), "0"),
+              "(error) NOSCRIPT No matching script. Please use EVAL.");
+    EXPECT_EQ(say("EVAL", text(1), "0"), "(integer) 1");
+}
+
+TEST_F(scripts, the_text_of_all_scripts_is_bounded) {
+    const auto text = [](std::size_t i) {
+        return "return " + std::to_string(i) +
+               std::string(memory::lua_host::longest_source - 100, ' ');
+    };
+    constexpr std::size_t fit = memory::lua_host::most_source / memory::lua_host::longest_source;
+    for (std::size_t i = 0; i <= fit; ++i) ask("SCRIPT", "LOAD", text(i));
+    EXPECT_EQ(say("SCRIPT", "EXISTS", script(text(0)).sha1(), script(text(1)).sha1()),
+              "[(integer) 0, (integer) 1]");
+}
+
+TEST_F(scripts, a_script_that_is_too_long_is_refused) {
+    const std::string text(memory::lua_host::longest_source + 1, ' ');
+    EXPECT_EQ(say("EVAL", text, "0"), "(error) ERR script has 1048577 bytes, more than 1048576");
+}
+
+TEST_F(scripts, compiling_is_bounded_by_the_memory_of_scripts) {
+    const auto small = make_memory_engine({.time = &time, .script_memory = 1024 * 1024});
+    std::string hog = "return {";
+    while (hog.size() < 1'000'000) hog += "{},";
+    EXPECT_FALSE(small->execute(words("EVAL", hog + "}", 0), no_limit));
+    EXPECT_TRUE(small->execute(words("EVAL", "return 1", 0), no_limit));
+}
+
+TEST_F(scripts, a_sha_may_be_written_in_capitals) {
+    ask("SCRIPT", "LOAD", "return 1");
+    EXPECT_EQ(say("SCRIPT", "EXISTS", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"), "[(integer) 1]");
+    EXPECT_EQ(say("EVALSHA", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB", "0"), "(integer) 1");
 }
 
 TEST_F(scripts, a_table_that_holds_itself_ends_in_an_error_not_in_a_crash) {

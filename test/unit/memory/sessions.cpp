@@ -27,6 +27,38 @@ protected:
     }
 };
 
+TEST_F(sessions, each_has_an_id_of_its_own_and_calls_outside_share_one) {
+    auto a = open();
+    auto b = open();
+    const std::string outside = say("CLIENT", "ID");
+    EXPECT_EQ(outside, say("CLIENT", "ID"));
+    EXPECT_NE(on(*a, "CLIENT", "ID"), on(*b, "CLIENT", "ID"));
+    EXPECT_NE(on(*a, "CLIENT", "ID"), outside);
+    EXPECT_NE(on(*b, "CLIENT", "ID"), outside);
+    EXPECT_EQ(on(*a, "CLIENT", "ID"), on(*a, "CLIENT", "ID"));
+}
+
+TEST_F(sessions, exec_with_too_many_words_ends_the_transaction) {
+    auto s = open();
+    on(*s, "MULTI");
+    on(*s, "SET", "k", "v");
+    EXPECT_EQ(on(*s, "EXEC", "x"),
+              "(error) EXECABORT Transaction discarded because of: wrong number of arguments for "
+              "'exec' command");
+    EXPECT_EQ(on(*s, "EXEC"), "(error) ERR EXEC without MULTI");
+    EXPECT_EQ(say("GET", "k"), "(nil)");
+}
+
+TEST_F(sessions, a_call_at_the_very_time_it_is_given_up_does_nothing) {
+    auto s = open();
+    const auto set = words("SET", "k", "v");
+    EXPECT_EQ(s->execute(set, time.now()).error(), errc::timed_out);
+    EXPECT_EQ(engine->execute(set, time.now()).error(), errc::timed_out);
+    EXPECT_EQ(engine->open_session("", time.now()).error(), errc::timed_out);
+    EXPECT_EQ(say("GET", "k"), "(nil)");
+    EXPECT_TRUE(engine->execute(set, time.now() + 1ns));
+}
+
 TEST_F(sessions, a_watched_key_that_changes_aborts_the_transaction) {
     auto s = open();
     on(*s, "WATCH", "k");
