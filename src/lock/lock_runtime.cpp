@@ -96,13 +96,16 @@ result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options
     }
     const time_point asked = clock_.now();
     const bool waits = options.wait > duration::zero();
+    owner_token owner = owner_token::draw(*options_.chance);
+    // Any spread will do for retries: the owner is as random as a draw of its own.
+    const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
     acquire_machine machine({.name = name,
-                             .owner = owner_token::draw(*options_.chance),
+                             .owner = std::move(owner),
                              .mode = {},
                              .ttl = options.ttl,
                              .wait_until = waits ? later(asked, options.wait) : time_point::min(),
                              .request_timeout = options_.request_timeout,
-                             .jitter = static_cast<std::uint8_t>(options_.chance->below(256))});
+                             .jitter = jitter});
     waiter me(clock_);
     std::optional<waiting_room::seat> seat;
     if (waits) seat.emplace(*room_, machine.plan().owner, me);

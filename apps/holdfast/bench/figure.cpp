@@ -22,7 +22,8 @@ std::string quoted(std::string_view text) {
             out += c;
         }
     }
-    return out + "\"";
+    out += "\"";
+    return out;
 }
 
 /// The members of a JSON object, in the order they are put.
@@ -62,7 +63,7 @@ private:
 std::string grouped(double number) {
     std::string digits = fmt::format("{:.0f}", number);
     for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
-        digits.insert(static_cast<std::size_t>(at), " ");
+        digits.insert(static_cast<std::size_t>(at), 1, ' ');
     }
     return digits;
 }
@@ -78,7 +79,8 @@ public:
             fmt::format("  {:<18} {:>12}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
     }
     void add(std::string_view name, const std::optional<percentiles>& value) {
-        if (value) add(name, microseconds(value->p50), "p99 " + microseconds(value->p99));
+        if (value)
+            add(name, microseconds(value->p50), fmt::format("p99 {}", microseconds(value->p99)));
     }
     [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -134,8 +136,9 @@ std::string to_table(const figure& f) {
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {
         const bool both = f.reference && f.reference->server_cpu_us;
-        out.add("server CPU each", microseconds(*f.server_cpu_us),
-                both ? "plain pair " + microseconds(*f.reference->server_cpu_us) : "");
+        out.add(
+            "server CPU each", microseconds(*f.server_cpu_us),
+            both ? fmt::format("plain pair {}", microseconds(*f.reference->server_cpu_us)) : "");
     }
     out.add("acquire", f.acquire_us);
     out.add("release", f.release_us);

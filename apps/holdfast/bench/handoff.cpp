@@ -140,6 +140,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     add_span(*words, "--pause", options->pause, "How long each stays away after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    words->footer("Example:\n  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n");
     all.push_back({words, [options] { return run_handoff(*options); }});
 }
 

@@ -133,6 +133,10 @@ void add_bench_raw(CLI::App& to, command_list& all) {
     add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads, and coroutines");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each way");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "The ways take turns");
+    words->footer(
+        "The reference is redis-benchmark when there are 64 threads or more, else the blocking "
+        "way.\n"
+        "\nExample:\n  holdfast bench raw --threads 64 --format json\n");
     all.push_back({words, [options] { return run_raw(*options); }});
 }
 

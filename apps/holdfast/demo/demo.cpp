@@ -116,7 +116,7 @@ std::future<story::got> story::ben_asks() {
         return names && names->size() == 1 && names->front().waiters == 1;
     });
     must(queued, "the one who waits stands in line on the engine");
-    say(actor::ben, bar::waits, "stands in line on the engine: no polling");
+    say(actor::ben, bar::waits, "stands in line on the engine");
     return coming;
 }
 
@@ -200,7 +200,7 @@ exit_code run_demo() {
         fmt::print(stderr, "\nholdfast: not as told: {}\n", e.what());
         return exit_code::failure;
     }
-    fmt::print("\n{} One holder at a time; who lost it knew first; the late write was refused.\n",
+    fmt::print("\n{} One holder at a time; a lost lease is told; a late write is refused.\n",
                out.in(paint::green, "As told."));
     return exit_code::success;
 }
