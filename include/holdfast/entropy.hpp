@@ -26,7 +26,7 @@ public:
     [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept;
 };
 
-/// The kernel's getrandom(2). Lives as long as the program.
+/// The kernel's getrandom(2), drawn ahead, anew after fork(). Lives as long as the program.
 [[nodiscard]] entropy& system_entropy() noexcept;
 
 /// The same bytes for the same seed. Never for owners of real leases: they could be guessed.

@@ -60,8 +60,9 @@ public:
     /// Errors: busy (wait was zero), timed_out, cancelled: someone else holds it, nothing is left
     /// behind. unavailable, denied, corrupt: the engine's trouble, nothing is held.
     /// outcome_unknown: the engine may think that we hold it; it ends by its ttl at the latest.
-    /// invalid_argument. Blocks: for at most `wait`, plus a moment to leave the line. Cancellation:
-    /// by options.stop.
+    /// invalid_argument.
+    /// Blocks: for at most `wait`, plus a moment to leave the line.
+    /// Cancellation: by options.stop.
     [[nodiscard]] result<lease> acquire();
     [[nodiscard]] result<lease> acquire(const acquire_options& options);
 

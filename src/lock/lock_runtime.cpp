@@ -163,14 +163,17 @@ std::optional<result<lease>> lock_runtime::stand_behind(const lock_name& name,
 result<lease> lock_runtime::ask_engine(const lock_name& name, const acquire_options& options,
                                        time_point asked, waiter* me) {
     const bool waits = me != nullptr;
+    owner_token owner = owner_token::draw(*options_.chance);
+    // Any spread will do for retries: the owner is as random as a draw of its own.
+    const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
     acquire_machine machine({.name = name,
-                             .owner = owner_token::draw(*options_.chance),
+                             .owner = std::move(owner),
                              .mode = {},
                              .ttl = options.ttl,
                              .wait_until = waits ? later(asked, options.wait) : time_point::min(),
                              .request_timeout = options_.request_timeout,
                              .spare_fences = options.local_passes,
-                             .jitter = static_cast<std::uint8_t>(options_.chance->below(256))});
+                             .jitter = jitter});
     std::optional<waiting_room::seat> seat;
     if (waits) seat.emplace(*room_, machine.plan().owner, *me);
     auto end = drive(machine, me);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/entropy.hpp>
 
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -23,17 +24,65 @@ std::uint64_t entropy::below(std::uint64_t bound) noexcept {
 
 namespace {
 
+void from_kernel(std::span<std::byte> bytes) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (got < 0) {
+            if (errno == EINTR) continue;
+            std::abort();  // a machine without randomness cannot make owners
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+}
+
+// Random bytes drawn ahead, so that an owner does not cost a system call. They lie in a page that
+// the kernel fills with zeros in a child of fork(): there nothing is left, and the child draws its
+// own.
+struct pool {
+    static constexpr std::size_t size = 1024;
+    std::size_t left;
+    std::array<std::byte, size> bytes;
+};
+
+pool* make_pool() noexcept {
+    void* page =
+        ::mmap(nullptr, sizeof(pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    if (::madvise(page, sizeof(pool), MADV_WIPEONFORK) == 0) return static_cast<pool*>(page);
+    ::munmap(page, sizeof(pool));
+    return nullptr;
+}
+
+// One for each thread. The pointer outlives its guard: whoever draws while the thread's own objects
+// are destroyed finds none, and asks the kernel.
+constinit thread_local pool* drawn_ahead = nullptr;
+
+struct pool_guard {
+    pool_guard() noexcept { drawn_ahead = make_pool(); }
+    pool_guard(const pool_guard&) = delete;
+    pool_guard& operator=(const pool_guard&) = delete;
+    ~pool_guard() {
+        if (drawn_ahead != nullptr) ::munmap(drawn_ahead, sizeof(pool));
+        drawn_ahead = nullptr;
+    }
+};
+
 class kernel_entropy final : public entropy {
 public:
     void fill(std::span<std::byte> bytes) noexcept override {
-        while (!bytes.empty()) {
-            const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
-            if (got < 0) {
-                if (errno == EINTR) continue;
-                std::abort();  // a machine without randomness cannot make owners
-            }
-            bytes = bytes.subspan(static_cast<std::size_t>(got));
+        static thread_local const pool_guard guard;
+        static_cast<void>(guard);
+        pool* const ready = drawn_ahead;
+        if (ready == nullptr || bytes.size() > pool::size / 8) return from_kernel(bytes);
+        if (ready->left < bytes.size()) {
+            from_kernel(ready->bytes);
+            ready->left = pool::size;
         }
+        // What was given is forgotten here: owners are secrets.
+        std::byte* const given = ready->bytes.data() + (ready->left - bytes.size());
+        std::memcpy(bytes.data(), given, bytes.size());
+        std::memset(given, 0, bytes.size());
+        ready->left -= bytes.size();
     }
 };
 

@@ -57,16 +57,25 @@ lease_keys keys_of(std::string_view prefix, const lock_name& name) {
     lease_keys keys;
     keys.lock.reserve(prefix.size() + name.value().size());
     keys.lock.append(prefix).append(name.value());
-    std::string side;
+    // Appended, not added: one allocation each, on the way of every acquire.
+    const auto beside = [&](std::string_view tag, std::string_view rest, std::string_view end) {
+        std::string key;
+        key.reserve(tag.size() + rest.size() + end.size() + 2);
+        if (!tag.empty()) key.append("{").append(tag).append("}");
+        return key.append(rest).append(end);
+    };
+    std::string tag;
+    std::string_view rest;
     if (!hash_tag(keys.lock).empty()) {
-        side = keys.lock;
+        rest = keys.lock;
     } else if (keys.lock.find('}') == std::string::npos) {
-        side = "{" + keys.lock + "}";
+        tag = keys.lock;
     } else {
-        side = "{" + tag_for(hash_slot(keys.lock)) + "}" + keys.lock;
+        tag = tag_for(hash_slot(keys.lock));
+        rest = keys.lock;
     }
-    keys.line = side + ":line";
-    keys.waiters = side + ":waiters";
+    keys.line = beside(tag, rest, ":line");
+    keys.waiters = beside(tag, rest, ":waiters");
     return keys;
 }
 

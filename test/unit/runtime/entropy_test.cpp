@@ -2,8 +2,12 @@
 #include <holdfast/entropy.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 
 namespace holdfast {
 namespace {
@@ -32,6 +36,40 @@ TEST(system_entropy, does_not_repeat) {
     system_entropy().fill(first);
     system_entropy().fill(second);
     EXPECT_NE(first, second);
+}
+
+TEST(system_entropy, does_not_repeat_over_many_small_and_large_draws) {
+    std::set<std::array<std::byte, 16>> seen;
+    for (int i = 0; i < 1000; ++i) {
+        std::array<std::byte, 16> small{};
+        std::array<std::byte, 500> large{};
+        system_entropy().fill(small);
+        system_entropy().fill(large);
+        EXPECT_TRUE(seen.insert(small).second);
+        std::copy_n(large.end() - 16, 16, small.begin());
+        EXPECT_TRUE(seen.insert(small).second);
+    }
+}
+
+TEST(system_entropy, is_not_the_same_in_a_child_of_fork) {
+    std::array<std::byte, 16> drawn{};
+    system_entropy().fill(drawn);  // from here on bytes may be waiting in memory
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        system_entropy().fill(drawn);
+        ::_exit(::write(pipe[1], drawn.data(), drawn.size()) == 16 ? 0 : 1);
+    }
+    std::array<std::byte, 16> childs{};
+    EXPECT_EQ(::read(pipe[0], childs.data(), childs.size()), 16);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    system_entropy().fill(drawn);
+    EXPECT_NE(drawn, childs);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
 }
 
 }  // namespace

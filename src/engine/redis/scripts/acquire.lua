@@ -21,6 +21,8 @@ if redis.call('EXISTS', line) == 0 then
         local fence = top - reserve
         local value = owner .. ':' .. string.format('%.0f', fence)
         if redis.call('SET', lock, value, 'NX', 'PX', ttl) then return {1, fence} end
+    else
+        redis.call('DEL', counter) -- it was lost: the next grant starts it anew, with an expiry
     end
 end
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bench/own_server.hpp"
+#include "bench/server_account.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What a measurement runs on, and the Redis that it compares with.
+///
+///     memory:               the embedded engine; the reference runs on a redis-server of our own
+///     redis:                a redis-server of our own, for both
+///     redis://host[:port]   that server, for both
+///
+/// The reference is a bare loop without the client's comforts, so a server that wants TLS or a
+/// password is refused here.
+namespace holdfast::app {
+
+struct bench_engine {
+    std::string label;  ///< As it was asked for: "memory:".
+    std::string url;    ///< What holdfast::open takes.
+    bool in_process = false;
+    server_place reference;
+    std::unique_ptr<own_server> owned{};
+
+    /// Errors: invalid_argument, unavailable.
+    [[nodiscard]] static result<bench_engine> make(std::string_view asked);
+
+    /// The server's account if the engine is a server.
+    [[nodiscard]] std::optional<server_account> account() const;
+};
+
+/// CPU seconds that this process has used, all threads.
+[[nodiscard]] double own_cpu_seconds();
+
+}  // namespace holdfast::app

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/client.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Workers that want one and the same name, as threads or as processes.
+///
+/// What they note is in memory that all of them share, so that both kinds run the same code. Times
+/// are the machine's own clock, which is one for all processes; a worker that gets the name
+/// compares it with the moment that the last holder noted before it let go.
+namespace holdfast::app {
+
+struct contest_options {
+    int workers = 8;
+    duration hold{};
+    duration pause{};
+    duration length = std::chrono::seconds(1);
+};
+
+/// What one worker noted.
+struct contest_notes {
+    static constexpr std::size_t room = 1 << 16;
+
+    std::uint64_t acquired = 0;
+    std::uint64_t samples = 0;  ///< Hand-overs timed; the first `room` of them are kept.
+    std::array<float, room> handoff_us;
+    std::array<char, 200> failure;  ///< Empty if all went well.
+};
+
+/// The memory that the workers share.
+class contest_table {
+public:
+    /// Throws std::bad_alloc.
+    explicit contest_table(int workers);
+    contest_table(const contest_table&) = delete;
+    contest_table& operator=(const contest_table&) = delete;
+    ~contest_table();
+
+    struct head {
+        std::atomic<std::int64_t> released_at;  ///< When the last holder was about to let go.
+        std::atomic<std::int64_t> end;          ///< When it is over; 0 before the start.
+        std::atomic<int> ready;
+    };
+    [[nodiscard]] head& all() noexcept { return *head_; }
+    [[nodiscard]] contest_notes& of(int worker) noexcept { return notes_[worker]; }
+
+private:
+    std::size_t bytes_;
+    void* memory_;
+    head* head_;
+    contest_notes* notes_;
+};
+
+struct contest_result {
+    double seconds = 0;
+    std::vector<std::uint64_t> acquired;  ///< By each worker.
+    std::vector<float> handoff_us;
+};
+
+/// Threads that share one client. Errors: the first that a worker met.
+[[nodiscard]] result<contest_result> contest_of_threads(const std::string& url,
+                                                        const contest_options& options);
+
+/// Processes with a client each.
+/// Requires: this process has no other thread. Errors: the first that a worker met.
+[[nodiscard]] result<contest_result> contest_of_processes(const std::string& url,
+                                                          const contest_options& options);
+
+}  // namespace holdfast::app

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/figure.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+namespace holdfast::app {
+namespace {
+
+// Strings here are our own words and engine URLs; URLs may hold anything.
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (static_cast<unsigned char>(c) < 0x20) {
+            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+            out += c;
+        }
+    }
+    out += "\"";
+    return out;
+}
+
+/// The members of a JSON object, in the order they are put.
+class json_object {
+public:
+    void raw(std::string_view name, const std::string& value) {
+        parts_.push_back(fmt::format("\"{}\": {}", name, value));
+    }
+    void put(std::string_view name, std::string_view text) { raw(name, quoted(text)); }
+    void put(std::string_view name, double number) { raw(name, fmt::format("{:.6g}", number)); }
+    template <class Value>
+    void put(std::string_view name, const std::optional<Value>& value) {
+        if (!value) return;
+        if constexpr (std::is_same_v<Value, double>) {
+            put(name, *value);
+        } else {
+            raw(name, fmt::format("{}", *value));
+        }
+    }
+    void put(std::string_view name, const std::optional<percentiles>& value) {
+        if (!value) return;
+        json_object inner;
+        inner.put("p50", value->p50);
+        inner.put("p99", value->p99);
+        raw(name, inner.text());
+    }
+    [[nodiscard]] bool empty() const { return parts_.empty(); }
+    [[nodiscard]] std::string text() const {
+        return fmt::format("{{{}}}", fmt::join(parts_, ", "));
+    }
+
+private:
+    std::vector<std::string> parts_;
+};
+
+// 1234567 as "1 234 567".
+std::string grouped(double number) {
+    std::string digits = fmt::format("{:.0f}", number);
+    for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+        digits.insert(static_cast<std::size_t>(at), 1, ' ');
+    }
+    return digits;
+}
+
+std::string microseconds(double us) {
+    return us < 100 ? fmt::format("{:.2f} us", us) : fmt::format("{:.0f} us", us);
+}
+
+class rows {
+public:
+    void add(std::string_view name, const std::string& value, std::string_view remark = "") {
+        text_ +=
+            fmt::format("  {:<18} {:>12}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
+    }
+    void add(std::string_view name, const std::optional<percentiles>& value) {
+        if (value)
+            add(name, microseconds(value->p50), fmt::format("p99 {}", microseconds(value->p99)));
+    }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+}  // namespace
+
+std::string to_json(const figure& f) {
+    json_object out;
+    out.put("bench", f.bench);
+    out.put("engine", f.engine);
+    out.put("workers", std::optional(f.workers));
+    out.put("seconds", f.seconds);
+    out.put("per_second", f.per_second);
+    if (f.reference) {
+        json_object inner;
+        inner.put("name", f.reference->name);
+        inner.put("per_second", f.reference->per_second);
+        inner.put("server_cpu_us", f.reference->server_cpu_us);
+        out.raw("reference", inner.text());
+    }
+    out.put("ratio", f.ratio);
+    out.put("client_cpu_us", f.client_cpu_us);
+    out.put("server_cpu_us", f.server_cpu_us);
+    json_object latency;
+    latency.put("acquire", f.acquire_us);
+    latency.put("release", f.release_us);
+    latency.put("pair", f.pair_us);
+    latency.put("handoff", f.handoff_us);
+    if (!latency.empty()) out.raw("latency_us", latency.text());
+    if (f.per_worker) {
+        out.raw("per_worker",
+                fmt::format("{{\"min\": {}, \"max\": {}}}", f.per_worker->min, f.per_worker->max));
+    }
+    out.put("commands_per_op", f.commands_per_op);
+    out.put("leases", f.leases);
+    out.put("cpu_percent", f.cpu_percent);
+    out.put("renewed", f.renewed);
+    out.put("lost", f.lost);
+    out.put("least_slack_ms", f.least_slack_ms);
+    return out.text();
+}
+
+std::string to_table(const figure& f) {
+    rows out;
+    if (f.per_second) out.add("per second", grouped(*f.per_second));
+    if (f.reference) {
+        out.add("reference", grouped(f.reference->per_second), f.reference->name);
+    }
+    if (f.ratio) out.add("ratio", fmt::format("{:.2f}", *f.ratio));
+    if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
+    if (f.server_cpu_us) {
+        const bool both = f.reference && f.reference->server_cpu_us;
+        out.add(
+            "server CPU each", microseconds(*f.server_cpu_us),
+            both ? fmt::format("plain pair {}", microseconds(*f.reference->server_cpu_us)) : "");
+    }
+    out.add("acquire", f.acquire_us);
+    out.add("release", f.release_us);
+    out.add("pair", f.pair_us);
+    out.add("hand-over", f.handoff_us);
+    if (f.per_worker) {
+        out.add("each worker",
+                fmt::format("{} to {}", grouped(static_cast<double>(f.per_worker->min)),
+                            grouped(static_cast<double>(f.per_worker->max))));
+    }
+    if (f.commands_per_op) out.add("commands each", fmt::format("{:.2f}", *f.commands_per_op));
+    if (f.leases) out.add("leases", grouped(*f.leases));
+    if (f.cpu_percent) out.add("CPU", fmt::format("{:.1f} %", *f.cpu_percent), "of one core");
+    if (f.renewed) out.add("renewed", grouped(static_cast<double>(*f.renewed)));
+    if (f.lost) out.add("lost", grouped(static_cast<double>(*f.lost)));
+    if (f.least_slack_ms) {
+        out.add("least slack", fmt::format("{:.0f} ms", *f.least_slack_ms),
+                "before a lease would have been lost");
+    }
+    return fmt::format("{} on {}, {} worker{}, {:.1f} s\n{}", f.bench, f.engine, f.workers,
+                       f.workers == 1 ? "" : "s", f.seconds, out.text());
+}
+
+void report(const std::vector<figure>& figures, const std::string& format) {
+    for (const figure& f : figures) {
+        fmt::print("{}\n", format == "json" ? to_json(f) : to_table(f));
+    }
+    std::fflush(stdout);
+}
+
+percentiles percentiles_of(std::vector<float>& values) {
+    if (values.empty()) return {};
+    std::ranges::sort(values);
+    const auto at = [&](std::size_t percent) {
+        return static_cast<double>(
+            values[std::min(values.size() * percent / 100, values.size() - 1)]);
+    };
+    return {at(50), at(99)};
+}
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    const std::size_t middle = values.size() / 2;
+    if (values.size() % 2 == 1) return values[middle];
+    return (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace holdfast::app

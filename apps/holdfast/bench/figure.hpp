@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// One measured figure, for people and for machines.
+///
+/// A rate alone says little on a machine of unknown mood, so a figure carries the rate of something
+/// well known that was measured in the same run, in turns with it, and the ratio of the two.
+namespace holdfast::app {
+
+struct percentiles {
+    double p50 = 0;
+    double p99 = 0;
+};
+
+struct reference_rate {
+    std::string name;
+    double per_second = 0;
+    std::optional<double> server_cpu_us{};  ///< Of one plain pair, by the server's own account.
+};
+
+struct extent {
+    std::uint64_t min = 0;
+    std::uint64_t max = 0;
+};
+
+/// What does not apply to a measurement is left out of both forms.
+struct figure {
+    std::string bench;
+    std::string engine;
+    int workers = 1;
+    double seconds = 0;
+    std::optional<double> per_second{};
+    std::optional<reference_rate> reference{};
+    std::optional<double> ratio{};
+    std::optional<double> client_cpu_us{};  ///< This process's CPU time per operation.
+    std::optional<double> server_cpu_us{};  ///< The server's.
+    std::optional<percentiles> acquire_us{};
+    std::optional<percentiles> release_us{};
+    std::optional<percentiles> pair_us{};
+    std::optional<percentiles> handoff_us{};
+    std::optional<extent> per_worker{};
+    std::optional<double> commands_per_op{};
+    std::optional<int> leases{};
+    std::optional<double> cpu_percent{};  ///< Of one core, while the leases were kept.
+    std::optional<std::uint64_t> renewed{};
+    std::optional<std::uint64_t> lost{};
+    std::optional<double> least_slack_ms{};
+};
+
+/// One object on one line.
+[[nodiscard]] std::string to_json(const figure& f);
+
+/// A heading and a row for each thing known.
+[[nodiscard]] std::string to_table(const figure& f);
+
+/// Prints them in the form that --format names: "table" or "json".
+void report(const std::vector<figure>& figures, const std::string& format);
+
+/// Of any values, which are put in order for it. Zeros if there are none.
+[[nodiscard]] percentiles percentiles_of(std::vector<float>& values);
+
+[[nodiscard]] double median(std::vector<double> values);
+
+}  // namespace holdfast::app

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast bench handoff: how fast one name goes from hand to hand.
+//
+// The reference is what one connection can do at all: pairs of SET NX PX and compare-and-delete,
+// one after the other, without anybody to wait for. It takes turns with the contest.
+#include "bench/bench.hpp"
+#include "bench/bench_engine.hpp"
+#include "bench/contest.hpp"
+#include "bench/figure.hpp"
+#include "bench/progress.hpp"
+#include "option_types.hpp"
+#include "raw_pairs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace holdfast::app {
+namespace {
+
+struct handoff_options {
+    std::string engine = "memory:";
+    std::string format = "table";
+    int workers = 8;
+    int processes = 0;
+    duration hold{};
+    duration pause{};
+    int seconds = 5;
+    int rounds = 5;
+
+    [[nodiscard]] int count() const { return processes > 0 ? processes : workers; }
+};
+
+struct measured {
+    std::vector<double> rates;
+    std::vector<double> references;
+    std::vector<double> ratios;
+    std::vector<double> server_cpu;
+    std::vector<double> commands;
+    std::vector<std::uint64_t> acquired;
+    std::vector<float> handoff_us;
+};
+
+result<double> contest_round(const handoff_options& options, const bench_engine& engine,
+                             measured& seen) {
+    const contest_options wanted{
+        .workers = options.count(),
+        .hold = options.hold,
+        .pause = options.pause,
+        .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
+    const auto before = engine.account();
+    const auto found = options.processes > 0 ? contest_of_processes(engine.url, wanted)
+                                             : contest_of_threads(engine.url, wanted);
+    if (!found) return std::unexpected(found.error());
+    const auto total = static_cast<double>(
+        std::accumulate(found->acquired.begin(), found->acquired.end(), std::uint64_t{0}));
+    if (const auto after = engine.account(); after && before && total > 0) {
+        seen.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / total);
+        seen.commands.push_back(static_cast<double>(after->scripts - before->scripts) / total);
+    }
+    seen.acquired.resize(found->acquired.size());
+    std::ranges::transform(seen.acquired, found->acquired, seen.acquired.begin(), std::plus{});
+    seen.handoff_us.insert(seen.handoff_us.end(), found->handoff_us.begin(),
+                           found->handoff_us.end());
+    return total / found->seconds;
+}
+
+result<double> reference_round(const handoff_options& options, const bench_engine& engine) {
+    const auto r = bench::pairs_by_blocking_pool(
+        engine.reference.host, engine.reference.port,
+        {.workers = 1,
+         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)});
+    if (r.failures > 0 || r.pairs_per_second <= 0) {
+        return fail(errc::unavailable, "the reference's connection failed");
+    }
+    return r.pairs_per_second;
+}
+
+result<measured> measure(const handoff_options& options, const bench_engine& engine) {
+    measured seen;
+    progress shown("bench handoff", 2 * options.rounds);
+    for (int round = 0; round < options.rounds; ++round) {
+        shown.step("Holdfast");
+        const auto ours = contest_round(options, engine, seen);
+        if (!ours) return std::unexpected(ours.error());
+        shown.step("reference");
+        const auto reference = reference_round(options, engine);
+        if (!reference) return std::unexpected(reference.error());
+        seen.rates.push_back(*ours);
+        seen.references.push_back(*reference);
+        seen.ratios.push_back(*ours / *reference);
+    }
+    return seen;
+}
+
+exit_code run_handoff(const handoff_options& options) {
+    const auto engine = bench_engine::make(options.engine);
+    if (!engine) return cannot_measure(engine.error());
+    if (engine->in_process && options.processes > 0) {
+        return cannot_measure({errc::invalid_argument,
+                               "--processes: memory: is in one process; measure redis: instead"});
+    }
+    auto seen = measure(options, *engine);
+    if (!seen) return cannot_measure(seen.error());
+    const auto [least, most] = std::ranges::minmax(seen->acquired);
+    const auto known = [](const std::vector<double>& values) {
+        return values.empty() ? std::nullopt : std::optional(median(values));
+    };
+    report({{.bench = "handoff",
+             .engine = engine->label,
+             .workers = options.count(),
+             .seconds = static_cast<double>(options.seconds),
+             .per_second = median(seen->rates),
+             .reference = reference_rate{"one blocking hiredis connection, nobody else",
+                                         median(seen->references)},
+             .ratio = median(seen->ratios),
+             .server_cpu_us = known(seen->server_cpu),
+             .handoff_us = percentiles_of(seen->handoff_us),
+             .per_worker = extent{least, most},
+             .commands_per_op = known(seen->commands)}},
+           options.format);
+    return exit_code::success;
+}
+
+}  // namespace
+
+void add_bench_handoff(CLI::App& to, command_list& all) {
+    const auto options = std::make_shared<handoff_options>();
+    CLI::App* words = to.add_subcommand("handoff", "Many want one name: from hand to hand");
+    add_bench_options(*words, options->engine, options->format);
+    auto* threads =
+        add_whole(*words, "--workers", options->workers, {1, 1000}, "Threads that share a client");
+    auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
+                                "Processes with a client each, instead of threads");
+    processes->default_str("")->excludes(threads);
+    add_span(*words, "--hold", options->hold, "How long each holds it");
+    add_span(*words, "--pause", options->pause, "How long each stays away after it");
+    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    words->footer("Example:\n  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n");
+    all.push_back({words, [options] { return run_handoff(*options); }});
+}
+
+}  // namespace holdfast::app

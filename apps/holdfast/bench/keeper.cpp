@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast bench keeper: what it costs to keep many leases alive.
+//
+// Takes them all, then does nothing for three ttls while the keeper renews each at every third of
+// its ttl, and looks at the process's CPU time over that. On memory: the engine's own work is in
+// it.
+#include "bench/bench.hpp"
+#include "bench/bench_engine.hpp"
+#include "bench/figure.hpp"
+#include "bench/progress.hpp"
+#include "option_types.hpp"
+
+#include <holdfast/holdfast.hpp>
+#include <holdfast/url.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace holdfast::app {
+namespace {
+
+constexpr int ttls_kept = 3;
+constexpr int looks = 12;
+
+struct keeper_options {
+    std::string engine = "memory:";
+    std::string format = "table";
+    int leases = 100'000;
+    duration ttl = std::chrono::seconds(10);
+};
+
+result<std::vector<lease>> take_all(client& on, const keeper_options& options) {
+    std::vector<lease> held;
+    held.reserve(static_cast<std::size_t>(options.leases));
+    for (int i = 0; i < options.leases; ++i) {
+        auto one = on.mutex(fmt::format("bench/keeper/{}", i)).try_acquire({.ttl = options.ttl});
+        if (!one) return std::unexpected(std::move(one.error()));
+        held.push_back(std::move(*one));
+    }
+    return held;
+}
+
+figure keep(client& on, const keeper_options& options, progress& shown) {
+    const auto before = on.statistics();
+    const double cpu = own_cpu_seconds();
+    const time_point start = system_clock().now();
+    for (int look = 0; look < looks; ++look) {
+        shown.step(fmt::format("keeping {} leases", options.leases));
+        std::this_thread::sleep_for(options.ttl * ttls_kept / looks);
+    }
+    const double used = own_cpu_seconds() - cpu;
+    const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
+    const auto after = on.statistics();
+    return {.bench = "keeper",
+            .engine = redacted(options.engine),
+            .workers = 1,
+            .seconds = seconds,
+            .leases = options.leases,
+            .cpu_percent = 100 * used / seconds,
+            .renewed = after.renewed - before.renewed,
+            .lost = after.lost,
+            .least_slack_ms = std::chrono::duration<double, std::milli>(after.least_slack).count()};
+}
+
+// Each is given back in order: a hundred thousand at once would be more than the keeper takes on in
+// the background.
+std::uint64_t give_back(std::vector<lease> held) {
+    std::uint64_t failed = 0;
+    for (lease& one : held) failed += std::move(one).release() ? 0 : 1;
+    return failed;
+}
+
+exit_code run_keeper(const keeper_options& options) {
+    auto on = open(options.engine);
+    if (!on) return cannot_measure(on.error());
+    figure found;
+    std::uint64_t gone = 0;
+    {
+        progress shown("bench keeper", looks + 2);
+        shown.step(fmt::format("taking {} leases", options.leases));
+        auto held = take_all(*on, options);
+        if (!held) return cannot_measure(held.error());
+        found = keep(*on, options, shown);
+        shown.step("giving them back");
+        gone = give_back(std::move(*held));
+    }
+    report({found}, options.format);
+    if (found.lost == 0U && gone == 0) return exit_code::success;
+    fmt::print(stderr, "holdfast: {} leases were lost, {} could not be given back\n",
+               found.lost.value_or(0), gone);
+    return exit_code::failure;
+}
+
+}  // namespace
+
+void add_bench_keeper(CLI::App& to, command_list& all) {
+    const auto options = std::make_shared<keeper_options>();
+    CLI::App* words = to.add_subcommand("keeper", "Hold many leases for three ttls");
+    add_bench_options(*words, options->engine, options->format);
+    add_whole(*words, "--leases", options->leases, {1, 10'000'000}, "How many");
+    add_span(*words, "--ttl", options->ttl, "Each lease's; renewed at every third of it");
+    words->footer("Exit code 1 if a lease was lost.\n");
+    all.push_back({words, [options] { return run_keeper(*options); }});
+}
+
+}  // namespace holdfast::app

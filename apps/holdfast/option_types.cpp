@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "option_types.hpp"
+
+#include <holdfast/suggest.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace holdfast::app {
+namespace {
+
+struct unit {
+    std::string_view name;
+    duration length;
+};
+
+// The largest first, for show_span.
+constexpr std::array units{
+    unit{"h", std::chrono::hours(1)},         unit{"m", std::chrono::minutes(1)},
+    unit{"s", std::chrono::seconds(1)},       unit{"ms", std::chrono::milliseconds(1)},
+    unit{"us", std::chrono::microseconds(1)},
+};
+
+// CLI11 puts "--name: " before the text of a validator's refusal.
+CLI::Validator refusal(std::function<std::string(std::string&)> why, const std::string& type) {
+    CLI::Validator check(std::move(why), type);
+    return check;
+}
+
+}  // namespace
+
+result<duration> parse_span(std::string_view text) {
+    constexpr std::int64_t most = 1'000'000'000;  // a billion of any unit but hours and minutes
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, ec] = std::from_chars(text.data(), end, number);
+    const std::string_view name(rest, static_cast<std::size_t>(end - rest));
+    const auto found = std::ranges::find(units, name, &unit::name);
+    const bool zero = ec == std::errc{} && number == 0 && name.empty();
+    if (zero) return duration::zero();
+    if (ec != std::errc{} || number < 0 || number > most || found == units.end() ||
+        number > std::chrono::hours(24 * 365) / found->length) {
+        return fail(errc::invalid_argument,
+                    fmt::format("'{}' is no time; write 500us, 200ms, 10s, 2m or 1h", text));
+    }
+    return number * found->length;
+}
+
+std::string show_span(duration d) {
+    if (d == duration::zero()) return "0";
+    for (const unit& u : units) {
+        if (d % u.length == duration::zero()) return fmt::format("{}{}", d / u.length, u.name);
+    }
+    return fmt::format("{}us", d / std::chrono::microseconds(1));
+}
+
+CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
+                       const std::string& help) {
+    const auto check = [range](std::string& text) -> std::string {
+        int number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [rest, ec] = std::from_chars(text.data(), end, number);
+        const bool fits = ec == std::errc{} && rest == end;
+        if (fits && number >= range.least && number <= range.most) return {};
+        return fmt::format("'{}' is no whole number from {} to {}", text, range.least, range.most);
+    };
+    return to.add_option(name, target, help)
+        ->check(refusal(check, ""))
+        ->type_name("N")
+        ->default_str(std::to_string(target));
+}
+
+CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
+                      const std::string& help) {
+    const std::string usual = show_span(target);
+    const auto check = [](std::string& text) -> std::string {
+        const auto parsed = parse_span(text);
+        return parsed ? std::string{} : parsed.error().detail;
+    };
+    return to
+        .add_option_function<std::string>(
+            name, [&target](const std::string& text) { target = parse_span(text).value(); }, help)
+        ->check(refusal(check, ""))
+        ->type_name("TIME")
+        ->default_str(usual);
+}
+
+CLI::Option* add_choice(CLI::App& to, const std::string& name, std::string& target,
+                        std::vector<std::string> choices, const std::string& help) {
+    const std::string all = fmt::format("{}", fmt::join(choices, "|"));
+    const auto check = [choices = std::move(choices)](std::string& text) -> std::string {
+        if (std::ranges::find(choices, text) != choices.end()) return {};
+        const std::vector<std::string_view> known(choices.begin(), choices.end());
+        return fmt::format("'{}' is not one of {}{}", text, fmt::join(choices, ", "),
+                           did_you_mean(text, known));
+    };
+    return to.add_option(name, target, help)
+        ->check(refusal(check, ""))
+        ->type_name(all)
+        ->default_str(target);
+}
+
+CLI::Option* add_text(CLI::App& to, const std::string& name, std::string& target,
+                      const std::string& help) {
+    return to.add_option(name, target, help)->type_name("URL")->default_str(target);
+}
+
+}  // namespace holdfast::app

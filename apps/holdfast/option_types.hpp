@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The kinds of option values that Holdfast's commands take, each with an error that says what
+/// would be right.
+namespace holdfast::app {
+
+/// "500us", "200ms", "10s", "2m", "1h", or 0. Errors: invalid_argument.
+[[nodiscard]] result<duration> parse_span(std::string_view text);
+
+/// As parse_span takes it: the largest unit that says it exactly.
+[[nodiscard]] std::string show_span(duration d);
+
+struct whole_range {
+    int least;
+    int most;
+};
+
+// Each takes the default that --help shows from what `target` holds.
+
+CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
+                       const std::string& help);
+
+CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
+                      const std::string& help);
+
+CLI::Option* add_choice(CLI::App& to, const std::string& name, std::string& target,
+                        std::vector<std::string> choices, const std::string& help);
+
+CLI::Option* add_text(CLI::App& to, const std::string& name, std::string& target,
+                      const std::string& help);
+
+}  // namespace holdfast::app

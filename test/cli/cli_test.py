@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line says to a given line of words: standard output, standard error, exit code.
+
+  cli_test.py PROGRAM [test names]    HOLDFAST_UPDATE_GOLDEN=1 writes the golden files anew
+
+Speed is nobody's promise here: the measurements run as short as they can, and only the form of what
+they print is checked.
+"""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+PROGRAM = ""
+
+SUCCESS, FAILURE, USAGE, UNAVAILABLE = 0, 1, 2, 3
+
+
+def holdfast(*words, **environment):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False,
+                          timeout=60, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **environment})
+
+
+def on_a_terminal(*words, **environment):
+    """(output, exit code) of a run whose output is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", **environment}
+    with subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=theirs,
+                          stderr=theirs, env=environment) as child:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the last one closed it
+                break
+            if not part:
+                break
+            text += part
+        os.close(ours)
+        return text.decode(), child.wait(timeout=60)
+
+
+class CommandLine(unittest.TestCase):
+    maxDiff = None
+
+    def expect_golden(self, name, text):
+        file = GOLDEN / f"{name}.txt"
+        if os.environ.get("HOLDFAST_UPDATE_GOLDEN"):
+            file.write_text(text, encoding="utf-8")
+        self.assertEqual(file.read_text(encoding="utf-8"), text)
+
+    def expect_misuse(self, done, *parts):
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("holdfast: "), done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+    def test_version_is_one_line(self):
+        done = holdfast("--version")
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+        self.assertRegex(done.stdout, r"^holdfast \d+\.\d+\.\d+\n$")
+
+    def test_help_is_as_written_and_fits_a_screen(self):
+        for name, words in (("help", ["--help"]), ("help_demo", ["demo", "--help"]),
+                            ("help_bench", ["bench", "--help"]),
+                            ("help_bench_locks", ["bench", "locks", "--help"]),
+                            ("help_bench_keeper", ["bench", "keeper", "--help"]),
+                            ("help_bench_handoff", ["bench", "handoff", "--help"]),
+                            ("help_bench_raw", ["bench", "raw", "--help"])):
+            with self.subTest(name):
+                done = holdfast(*words)
+                self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+                lines = done.stdout.splitlines()
+                self.assertLessEqual(len(lines), 24)
+                self.assertLessEqual(max(map(len, lines)), 100)
+                self.expect_golden(name, done.stdout)
+
+    def test_an_unknown_command_is_answered_with_the_nearest(self):
+        self.expect_misuse(holdfast("dmeo"), "holdfast has no command 'dmeo'",
+                           "did you mean 'demo'?", "See 'holdfast --help'.")
+        self.expect_misuse(holdfast("bench", "lokcs"), "did you mean 'locks'?",
+                           "See 'holdfast bench --help'.")
+        far = holdfast("zzzzzz")
+        self.expect_misuse(far, "holdfast has no command 'zzzzzz'")
+        self.assertNotIn("did you mean", far.stderr)
+
+    def test_an_unknown_option_is_answered_with_the_nearest(self):
+        self.expect_misuse(holdfast("--verzion"), "did you mean '--version'?")
+        self.expect_misuse(holdfast("bench", "locks", "--thraeds", "3"),
+                           "holdfast bench locks has no option '--thraeds'",
+                           "did you mean '--threads'?", "See 'holdfast bench locks --help'.")
+
+    def test_a_line_without_a_command_is_misuse(self):
+        self.expect_misuse(holdfast(), "say which command")
+        self.expect_misuse(holdfast("bench"), "say which command")
+
+    def test_a_bad_value_is_answered_with_what_would_be_right(self):
+        locks = ("bench", "locks")
+        self.expect_misuse(holdfast(*locks, "--threads", "many"),
+                           "--threads: 'many' is no whole number from 1 to 1024")
+        self.expect_misuse(holdfast(*locks, "--threads", "0"), "from 1 to 1024")
+        self.expect_misuse(holdfast(*locks, "--format", "jsno"), "did you mean 'json'?")
+        self.expect_misuse(holdfast(*locks, "--engine", "memroy:"), "cannot be measured")
+        self.expect_misuse(holdfast("bench", "keeper", "--ttl", "10"), "'10' is no time")
+        self.expect_misuse(holdfast("bench", "keeper", "--engine", "memroy:"),
+                           "did you mean 'memory'?")
+        self.expect_misuse(holdfast("bench", "handoff", "--workers", "2", "--processes", "2"),
+                           "--processes")
+        self.expect_misuse(holdfast("bench", "handoff", "--processes", "2"), "in one process")
+
+    def test_a_password_in_an_engine_url_is_never_shown(self):
+        done = holdfast("bench", "locks", "--engine", "redis://me:hunter2@localhost:1")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertNotIn("hunter2", done.stdout + done.stderr)
+
+    def test_a_server_that_is_not_there_is_exit_code_3(self):
+        done = holdfast("bench", "locks", "--engine", "redis://127.0.0.1:1")
+        self.assertEqual((done.returncode, done.stdout), (UNAVAILABLE, ""))
+        self.assertIn("127.0.0.1:1", done.stderr)
+
+    def test_a_missing_redis_server_is_said_by_name(self):
+        done = holdfast("bench", "locks", "--seconds", "1", PATH="/nowhere")
+        self.assertEqual((done.returncode, done.stdout), (UNAVAILABLE, ""))
+        self.assertIn("needs redis-server on the PATH", done.stderr)
+
+    def test_the_demo_goes_as_it_is_told(self):
+        done = holdfast("demo")
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""), done.stdout)
+        story = [r"ana +holds it, fence \d+", r"ben +asks for it", r"ben +stands in line",
+                 r"ana +gives it back",
+                 r"ben +woken by the release and the owner already, \d+\.\d+ ms later, fence \d+",
+                 r"ana +holds it for 1200 ms at a time", r"ana +is cut off",
+                 r"ana +a renewal failed", r"ana +lost\(\) fires", r"ben +gets it when her time",
+                 r'register +"ben goes on" with that fence: taken',
+                 r'register +"ana, too late" with her old fence: refused', r"^As told\."]
+        rest = done.stdout
+        for line in story:
+            found = re.search(line, rest, re.MULTILINE)
+            self.assertTrue(found, f"no '{line}' in what is left:\n{rest}")
+            rest = rest[found.end():]
+        self.assertNotIn("\x1b", done.stdout)
+        fences = [int(n) for n in re.findall(r"fence (\d+)", done.stdout)]
+        self.assertEqual(fences, sorted(set(fences)))
+
+    def test_colour_is_for_terminals_only_and_never_with_no_color(self):
+        painted, code = on_a_terminal("demo")
+        self.assertEqual(code, SUCCESS, painted)
+        self.assertIn("\x1b[36m", painted)
+        plain, code = on_a_terminal("demo", NO_COLOR="1")
+        self.assertEqual(code, SUCCESS, plain)
+        self.assertNotIn("\x1b[", plain)
+
+    def expect_percentiles(self, value):
+        self.assertEqual(set(value), {"p50", "p99"})
+        self.assertLess(0, value["p50"])
+        self.assertLessEqual(value["p50"], value["p99"])
+
+    def figures(self, *words):
+        done = holdfast("bench", *words, "--format", "json")
+        self.assertEqual(done.returncode, SUCCESS, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def expect_ratio(self, figure):
+        self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
+        self.assertGreater(figure["per_second"], 0)
+        self.assertGreater(figure["reference"]["per_second"], 0)
+        self.assertGreater(figure["ratio"], 0)
+
+    def test_bench_locks_on_memory_yields_a_figure_as_json(self):
+        (one,) = self.figures("locks", "--engine", "memory:", "--seconds", "1", "--rounds", "2",
+                              "--threads", "2")
+        self.assertEqual((one["bench"], one["engine"], one["workers"], one["seconds"]),
+                         ("locks", "memory:", 2, 1))
+        self.expect_ratio(one)
+        self.assertGreater(one["client_cpu_us"], 0)
+        self.assertEqual(set(one["latency_us"]), {"acquire", "release"})
+        self.expect_percentiles(one["latency_us"]["acquire"])
+        self.expect_percentiles(one["latency_us"]["release"])
+        self.assertLessEqual(one["per_worker"]["min"], one["per_worker"]["max"])
+        self.assertNotIn("server_cpu_us", one)
+
+    def test_bench_locks_on_redis_takes_two_commands_a_pair(self):
+        (one,) = self.figures("locks", "--engine", "redis:", "--seconds", "1", "--rounds", "2")
+        self.expect_ratio(one)
+        self.assertGreater(one["server_cpu_us"], 0)
+        self.assertGreater(one["reference"]["server_cpu_us"], 0)
+        self.assertAlmostEqual(one["commands_per_op"], 2, delta=0.1)
+
+    def test_bench_keeper_loses_nothing(self):
+        (one,) = self.figures("keeper", "--leases", "1000", "--ttl", "600ms")
+        self.assertEqual((one["bench"], one["leases"], one["lost"]), ("keeper", 1000, 0))
+        self.assertGreaterEqual(one["renewed"], 7000)
+        self.assertGreater(one["cpu_percent"], 0)
+        self.assertGreater(one["least_slack_ms"], 0)
+
+    def test_bench_handoff_by_threads_and_by_processes(self):
+        (threads,) = self.figures("handoff", "--workers", "3", "--seconds", "1", "--rounds", "1")
+        (processes,) = self.figures("handoff", "--engine", "redis:", "--processes", "3",
+                                    "--seconds", "1", "--rounds", "1")
+        for one in (threads, processes):
+            self.assertEqual((one["bench"], one["workers"]), ("handoff", 3))
+            self.expect_ratio(one)
+            self.expect_percentiles(one["latency_us"]["handoff"])
+            self.assertGreater(one["per_worker"]["min"], 0)
+        self.assertGreater(processes["commands_per_op"], 0)
+
+    def test_bench_raw_measures_three_ways(self):
+        found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")
+        self.assertEqual([one["bench"] for one in found],
+                         ["raw threads", "raw coroutines", "raw blocking"])
+        for one in found:
+            self.expect_ratio(one)
+            self.expect_percentiles(one["latency_us"]["pair"])
+
+
+if __name__ == "__main__":
+    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
