@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What leases promise on Redis in particular: fences that survive lost data, other programs' locks on
+// the same key, a server in trouble, messages that are lost.
+#include "support/child_process.hpp"
+#include "support/redis_server.hpp"
+#include "support/wait_for.hpp"
+
+#include <holdfast/holdfast.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+class redis_lease : public testing::Test {
+protected:
+    client connect() { return open(server.url()).value(); }
+    static acquire_options brief(duration wait = 0s) { return {.ttl = 2s, .wait = wait}; }
+
+    test::redis_server server;
+    client one = connect();
+    client two = connect();
+};
+
+TEST_F(redis_lease, the_key_is_the_plain_name_and_holds_owner_and_fence) {
+    const auto held = one.mutex("orders/42").acquire(brief()).value();
+    const std::string value = server.raw("GET", "lock:orders/42").text();
+    ASSERT_GT(value.size(), 33U);
+    EXPECT_EQ(value.substr(33), to_string(held.fence()));
+    EXPECT_GT(server.raw("PTTL", "lock:orders/42").number(), 0);
+    EXPECT_GT(server.raw("PTTL", "holdfast:fence").number(), 0) << "nothing stays for ever";
+}
+
+TEST_F(redis_lease, the_prefix_is_configurable_and_may_be_empty) {
+    auto app = open(server.url() + "?prefix=app:").value();
+    auto bare = open(server.url() + "?prefix=").value();
+    const auto a = app.mutex("n").acquire(brief()).value();
+    const auto b = bare.mutex("n").acquire(brief()).value();
+    EXPECT_EQ(server.raw("EXISTS", "app:n", "n"), reply::integer(2));
+    EXPECT_EQ(bare.list("n")->size(), 1U);
+}
+
+TEST_F(redis_lease, fences_grow_although_the_server_forgot_everything) {
+    auto held = one.mutex("job").acquire(brief()).value();
+    const auto before = held.fence();
+    ASSERT_TRUE(std::move(held).release());
+    server.raw("FLUSHALL");
+    auto after_flush = two.mutex("job").acquire(brief()).value();
+    EXPECT_GT(after_flush.fence(), before);
+    const auto flushed = after_flush.fence();
+    ASSERT_TRUE(std::move(after_flush).release());
+    server.restart();
+    test::wait_for("the server to be found again",
+                   [&] { return one.mutex("probe").try_acquire(brief()).has_value(); });
+    EXPECT_GT(one.mutex("job").acquire(brief(5s)).value().fence(), flushed);
+}
+
+TEST_F(redis_lease, fences_grow_although_a_server_came_back_with_an_old_counter) {
+    const auto held = one.mutex("job").acquire(brief()).value();
+    // What a promoted replica that lagged behind looks like: an older number, new connections.
+    server.raw("SET", "holdfast:fence", to_string(fencing_token{held.fence().value - 5}));
+    server.raw("DEL", "lock:job");
+    auto late = connect();
+    EXPECT_GT(late.mutex("job").acquire(brief(5s)).value().fence(), held.fence());
+}
+
+TEST_F(redis_lease, a_lock_of_another_program_on_the_same_key_excludes_us_and_ours_it) {
+    ASSERT_EQ(server.raw("SET", "lock:job", "somebody", "NX", "PX", 600), reply::status("OK"));
+    EXPECT_EQ(one.mutex("job").try_acquire(brief()).error(), errc::busy);
+    auto held = one.mutex("job").acquire(brief(5s)).value();  // by looking when its time is over
+    EXPECT_TRUE(server.raw("SET", "lock:job", "somebody", "NX", "PX", 600).is_nil());
+    EXPECT_TRUE(std::move(held).release());
+    EXPECT_EQ(server.raw("SET", "lock:job", "somebody", "NX", "PX", 600), reply::status("OK"));
+}
+
+TEST_F(redis_lease, a_lock_of_another_program_that_is_deleted_is_noticed_within_about_a_second) {
+    server.raw("SET", "lock:job", "somebody");  // without a ttl, as some do
+    auto waiter = std::async(std::launch::async,
+                             [&] { return one.mutex("job").acquire(brief(10s)).has_value(); });
+    test::wait_for("a waiter", [&] { return one.statistics().waiting == 1; });
+    server.raw("DEL", "lock:job");
+    EXPECT_TRUE(waiter.get());
+}
+
+TEST_F(redis_lease, redis_pys_lock_and_ours_exclude_each_other) {
+    const auto python = [&](std::string_view code) {
+        // Debian's interpreter, which has Debian's python3-redis.
+        test::child_process process(
+            {.argv = {"/usr/bin/python3", "-c",
+                      "import redis; r = redis.Redis(port=" + std::to_string(server.port()) +
+                          "); " + std::string(code)}});
+        return process.wait(20s);
+    };
+    auto held = one.mutex("job").acquire(brief()).value();
+    EXPECT_EQ(python("assert not r.lock('lock:job', timeout=5).acquire(blocking=False)"), 0);
+    ASSERT_TRUE(std::move(held).release());
+    EXPECT_EQ(python("assert r.lock('lock:job', timeout=1).acquire(blocking=False)"), 0);
+    EXPECT_EQ(one.mutex("job").try_acquire(brief()).error(), errc::busy);
+    EXPECT_TRUE(one.mutex("job").acquire(brief(5s)));
+}
+
+TEST_F(redis_lease, a_value_of_another_kind_is_corrupt_and_stays_untouched) {
+    server.raw("RPUSH", "lock:job", "a", "b");
+    for (const duration wait : {duration(0s), duration(2s)}) {
+        const auto got = one.mutex("job").acquire(brief(wait));
+        ASSERT_FALSE(got);
+        EXPECT_EQ(got.error(), errc::corrupt) << to_string(got.error());
+    }
+    EXPECT_EQ(server.raw("LLEN", "lock:job"), reply::integer(2));
+}
+
+TEST_F(redis_lease, a_server_without_memory_refuses_grants_but_still_renews_and_releases) {
+    auto held = one.mutex("job").acquire(brief()).value();
+    server.raw("CONFIG", "SET", "maxmemory", "1");
+    const auto refused = two.mutex("other").try_acquire(brief());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::unavailable) << "not busy: " << to_string(refused.error());
+    test::wait_for("a renewal", [&] { return one.statistics().renewed >= 2; });
+    EXPECT_TRUE(held.held());
+    EXPECT_TRUE(std::move(held).release());
+    EXPECT_EQ(server.raw("EXISTS", "lock:job"), reply::integer(0));
+}
+
+TEST_F(redis_lease, a_server_that_forgot_the_scripts_costs_nothing) {
+    auto held = one.mutex("job").acquire(brief()).value();
+    server.raw("SCRIPT", "FLUSH");
+    EXPECT_EQ(two.mutex("job").try_acquire(brief()).error(), errc::busy);
+    server.raw("SCRIPT", "FLUSH");
+    EXPECT_TRUE(std::move(held).release());
+}
+
+TEST_F(redis_lease, a_waiter_whose_messages_are_lost_gets_it_within_about_a_second) {
+    auto held = one.mutex("job").acquire({.ttl = 30s, .wait = 0s}).value();
+    auto waiter = std::async(std::launch::async, [&] {
+        return two.mutex("job").acquire({.ttl = 30s, .wait = 20s}).has_value();
+    });
+    test::wait_for("a place in line", [&] { return one.list("job")->at(0).waiters == 1; });
+    server.raw("CLIENT", "KILL", "TYPE", "pubsub");
+    ASSERT_TRUE(std::move(held).release());
+    EXPECT_EQ(waiter.wait_for(5s), std::future_status::ready) << "not the rest of the ttl";
+    EXPECT_TRUE(waiter.get());
+}
+
+TEST_F(redis_lease, a_thousand_buyers_buy_exactly_what_is_there) {
+    constexpr int stock = 100;
+    server.raw("SET", "stock", stock);
+    std::atomic<int> sold = 0;
+    std::vector<std::thread> threads;
+    for (int shop = 0; shop < 20; ++shop) {
+        threads.emplace_back([&, shop] {
+            auto& shops_client = shop % 2 == 0 ? one : two;
+            auto connection = server.connect();
+            for (int buyer = 0; buyer < 50; ++buyer) {
+                auto held = shops_client.mutex("stock").acquire({.ttl = 10s}).value();
+                const int left = std::stoi(connection.ask("GET", "stock").text());
+                if (left > 0) {
+                    EXPECT_EQ(connection.ask("SET", "stock", left - 1), reply::status("OK"));
+                    ++sold;
+                }
+                EXPECT_TRUE(std::move(held).release());
+            }
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(sold, stock);
+    EXPECT_EQ(server.raw("GET", "stock").text(), "0");
+}
+
+}  // namespace
+}  // namespace holdfast
