@@ -222,15 +222,9 @@ const rule& draw_rule(value_pools& pools) {
 void spoil(value_pools& pools, word_vector& args) {
     if (is_delicate(args)) return;
     switch (pools.below(4)) {
-        case 0:
-            args.pop_back();
-            break;
-        case 1:
-            args.push_back(pools.draw("junk"));
-            break;
-        case 2:
-            args[pools.below(args.size())] = pools.draw("junk");
-            break;
+        case 0: args.pop_back(); break;
+        case 1: args.push_back(pools.draw("junk")); break;
+        case 2: args[pools.below(args.size())] = pools.draw("junk"); break;
         default:
             for (char& c : args.front()) {
                 if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -47,10 +47,8 @@ std::string line(const word_vector& args) {
 
 std::string to_string(const operation& step) {
     switch (step.what) {
-        case operation::kind::command:
-            return fmt::format("{}> {}", step.session, line(step.args));
-        case operation::kind::pause:
-            return fmt::format("-- {} ms pass", step.pause_ms);
+        case operation::kind::command: return fmt::format("{}> {}", step.session, line(step.args));
+        case operation::kind::pause: return fmt::format("-- {} ms pass", step.pause_ms);
         case operation::kind::transaction: {
             std::string out = "T> ";
             for (const word_vector& args : step.body) out += "{ " + line(args) + " } ";

@@ -136,12 +136,9 @@ constexpr std::array<std::string_view, 22> faults{
 
 std::string statement(value_pools& pools, bool& unordered) {
     switch (pools.below(4)) {
-        case 0:
-            return call(pools, "call", unordered) + " ";
-        case 1:
-            return call(pools, "pcall", unordered) + " ";
-        case 2:
-            return fmt::format("local n = redis.pcall('INCR', {}) ", literal(pools.draw("s")));
+        case 0: return call(pools, "call", unordered) + " ";
+        case 1: return call(pools, "pcall", unordered) + " ";
+        case 2: return fmt::format("local n = redis.pcall('INCR', {}) ", literal(pools.draw("s")));
         default: {
             bool ignored = false;  // a condition sees truth, not order
             const std::string condition = call(pools, "pcall", ignored);
@@ -152,12 +149,10 @@ std::string statement(value_pools& pools, bool& unordered) {
 
 std::string ending(value_pools& pools, bool& unordered) {
     switch (pools.below(8)) {
-        case 0:
-            return fmt::format("return {}", one_of(pools, values));
+        case 0: return fmt::format("return {}", one_of(pools, values));
         case 1:
             return fmt::format("return {{{}, {}}}", one_of(pools, values), one_of(pools, values));
-        case 2:
-            return std::string(one_of(pools, faults));
+        case 2: return std::string(one_of(pools, faults));
         case 3:
             return fmt::format(
                 "local r = {} if type(r) == 'table' and r.err then "
@@ -166,15 +161,13 @@ std::string ending(value_pools& pools, bool& unordered) {
         case 4:
             return fmt::format("return {{{}, {}}}", call(pools, "pcall", unordered),
                                call(pools, "call", unordered));
-        case 5:
-            return fmt::format("return {}", call(pools, "pcall", unordered));
+        case 5: return fmt::format("return {}", call(pools, "pcall", unordered));
         case 6:
             return fmt::format(
                 "local ok, e = pcall(function() return {} end) "
                 "return {{tostring(ok), type(e)}}",
                 call(pools, "call", unordered));
-        default:
-            return fmt::format("return {}", call(pools, "call", unordered));
+        default: return fmt::format("return {}", call(pools, "call", unordered));
     }
 }
 
