@@ -2,11 +2,26 @@
 #include "engine/memory/command_table.hpp"
 
 #include "engine/memory/hash_bytes.hpp"
-#include "engine/memory/numbers.hpp"
 
 #include <string>
 
 namespace holdfast::memory {
+
+namespace {
+
+char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+bool names(std::string_view given, std::string_view name) noexcept {
+    if (given.size() != name.size()) return false;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (lower(given[i]) != name[i]) return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 const command_table& command_table::instance() {
     static const command_table table;
@@ -41,7 +56,7 @@ void command_table::add(std::span<const command_spec> family) {
 const command_spec* command_table::look(std::string_view spelling,
                                         std::string_view name) const noexcept {
     std::size_t at = hash_bytes(spelling, 0) % slots;
-    while (table_[at] != nullptr && !is_word(name, table_[at]->name)) at = (at + 1) % slots;
+    while (table_[at] != nullptr && !names(name, table_[at]->name)) at = (at + 1) % slots;
     return table_[at];
 }
 
@@ -49,10 +64,7 @@ const command_spec* command_table::find(std::string_view name) const noexcept {
     if (name.size() > longest_name) return nullptr;
     if (const command_spec* found = look(name, name)) return found;
     std::array<char, longest_name> room;  // perhaps it is written Like This
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        const char c = name[i];
-        room[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    }
+    for (std::size_t i = 0; i < name.size(); ++i) room[i] = lower(name[i]);
     return look({room.data(), name.size()}, name);
 }
 

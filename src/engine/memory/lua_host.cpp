@@ -158,7 +158,6 @@ void lua_host::run(call& c, known_script& s, const invocation& how) {
     lua_rawgeti(state_, LUA_REGISTRYINDEX, s.value.function);
     const int words = push_world(s.value.world, how);
     leave_room();
-    collect_rarely(memory_.used() < memory_.most() / 16);
     memory_.bound(true);
     const int failure = lua_pcall(state_, words, 1, handler_index);
     memory_.bound(false);
@@ -197,15 +196,7 @@ void lua_host::count_steps() {
 }
 
 void lua_host::on_count(lua_State* state) {
-    lua_host& host = *host_of(state);
-    host.collect_rarely(host.memory_.used() < host.memory_.most() / 16);
-    host.spend(state, steps_per_look);
-}
-
-// A cycle of the collector marks all of Lua's libraries, more than short scripts leave behind: so
-// it waits until the memory in use has grown sixfold, or, when that is much, twofold.
-void lua_host::collect_rarely(bool rarely) {
-    lua_gc(state_, LUA_GCSETPAUSE, rarely ? 600 : 200);
+    host_of(state)->spend(state, steps_per_look);
 }
 
 // Raises once the steps are used up, and from then on at every step, so that a script that catches

@@ -94,7 +94,6 @@ private:
     int compile(std::string_view text);
     void forget(known_script& s);
     void leave_room();
-    void collect_rarely(bool rarely);
     int push_world(const script_world& world, const invocation& how);
 
     struct script_run {
