@@ -33,7 +33,7 @@ private:
     [[nodiscard]] std::string key_for(char kind);
     [[nodiscard]] std::int64_t far_seconds();
 
-    // style: allow chance, because a seed must give the same sequence in every build
+    // style: allow chance, because the standard fixes its sequence: a seed in an old report replays
     std::mt19937_64 random_;
     std::uint64_t expiries_ = 0;
 };

@@ -3,7 +3,25 @@
 
 #include "engine/memory/hash_bytes.hpp"
 
+#include <string>
+
 namespace holdfast::memory {
+
+namespace {
+
+char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+bool names(std::string_view given, std::string_view name) noexcept {
+    if (given.size() != name.size()) return false;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (lower(given[i]) != name[i]) return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 const command_table& command_table::instance() {
     static const command_table table;
@@ -20,26 +38,34 @@ command_table::command_table() {
     }
 }
 
+// Each name is laid in twice, under its spelling in small letters and under that in capitals: one
+// of the two is what callers send.
 void command_table::add(std::span<const command_spec> family) {
     for (const command_spec& spec : family) {
-        std::size_t at = hash_bytes(spec.name, 0) % slots;
-        while (table_[at] != nullptr) at = (at + 1) % slots;
-        table_[at] = &spec;
+        std::string upper(spec.name);
+        for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+        for (const std::string_view spelling : {spec.name, std::string_view(upper)}) {
+            std::size_t at = hash_bytes(spelling, 0) % slots;
+            while (table_[at] != nullptr) at = (at + 1) % slots;
+            table_[at] = &spec;
+        }
         ++size_;
     }
 }
 
+const command_spec* command_table::look(std::string_view spelling,
+                                        std::string_view name) const noexcept {
+    std::size_t at = hash_bytes(spelling, 0) % slots;
+    while (table_[at] != nullptr && !names(name, table_[at]->name)) at = (at + 1) % slots;
+    return table_[at];
+}
+
 const command_spec* command_table::find(std::string_view name) const noexcept {
     if (name.size() > longest_name) return nullptr;
-    std::array<char, longest_name> room;
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        const char c = name[i];
-        room[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    }
-    const std::string_view lower(room.data(), name.size());
-    std::size_t at = hash_bytes(lower, 0) % slots;
-    while (table_[at] != nullptr && table_[at]->name != lower) at = (at + 1) % slots;
-    return table_[at];
+    if (const command_spec* found = look(name, name)) return found;
+    std::array<char, longest_name> room;  // perhaps it is written Like This
+    for (std::size_t i = 0; i < name.size(); ++i) room[i] = lower(name[i]);
+    return look({room.data(), name.size()}, name);
 }
 
 }  // namespace holdfast::memory

@@ -10,7 +10,7 @@
 /// The commands, and how one is found by its name.
 ///
 /// Each family of commands is one file with one constexpr list. At start the lists are laid into an
-/// open hash table; a lookup folds the name to lower case on the stack and allocates nothing.
+/// open hash table; a lookup allocates nothing.
 namespace holdfast::memory {
 
 struct call;
@@ -52,6 +52,8 @@ private:
 
     command_table();
     void add(std::span<const command_spec> family);
+    [[nodiscard]] const command_spec* look(std::string_view spelling,
+                                           std::string_view name) const noexcept;
 
     std::array<const command_spec*, slots> table_{};
     std::size_t size_ = 0;

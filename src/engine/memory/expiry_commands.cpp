@@ -118,14 +118,19 @@ void answer_expiry(call& c, Of of) {
     c.out.integer(of(n->value.expires_ms));
 }
 
+// To the nearest. Requires: not negative. Up to the largest: what PXAT takes need not be sensible.
+std::int64_t to_seconds(std::int64_t ms) {
+    return static_cast<std::int64_t>((static_cast<std::uint64_t>(ms) + 500) / 1000);
+}
+
 void ttl(call& c) {
-    answer_expiry(c, [&](std::int64_t when) { return (when - c.db.now_ms() + 500) / 1000; });
+    answer_expiry(c, [&](std::int64_t when) { return to_seconds(when - c.db.now_ms()); });
 }
 void pttl(call& c) {
     answer_expiry(c, [&](std::int64_t when) { return when - c.db.now_ms(); });
 }
 void expiretime(call& c) {
-    answer_expiry(c, [](std::int64_t when) { return (when + 500) / 1000; });
+    answer_expiry(c, [](std::int64_t when) { return to_seconds(when); });
 }
 void pexpiretime(call& c) {
     answer_expiry(c, [](std::int64_t when) { return when; });

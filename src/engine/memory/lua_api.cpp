@@ -397,6 +397,11 @@ void open_sandbox(lua_State* state, lua_host& host) {
 
     lua_pushliteral(state, "KEYS");
     lua_pushliteral(state, "ARGV");
+    lua_getfield(state, 2, "redis");
+    lua_getmetatable(state, -1);
+    lua_getfield(state, -1, "__index");
+    lua_replace(state, -3);
+    lua_pop(state, 1);
 }
 
 }  // namespace holdfast::memory

@@ -11,7 +11,8 @@ namespace holdfast::memory {
 class lua_host;
 class sink;
 
-/// Leaves on the stack: 1 the error handler, 2 the table of globals, 3 "KEYS", 4 "ARGV".
+/// Leaves on the stack: 1 the error handler, 2 the table of globals, 3 "KEYS", 4 "ARGV", 5 the
+/// library `redis` itself, which scripts must not get hold of.
 void open_sandbox(lua_State* state, lua_host& host);
 
 /// Pushes {err = text}.

@@ -5,7 +5,6 @@
 #include "engine/memory/engine_core.hpp"
 #include "engine/memory/lua_api.hpp"
 #include "engine/memory/lua_sink.hpp"
-#include "engine/memory/script_text.hpp"
 
 #include <fmt/format.h>
 #include <lua.hpp>
@@ -23,7 +22,8 @@ constexpr int handler_index = 1;
 constexpr int globals_index = 2;
 constexpr int keys_name_index = 3;
 constexpr int args_name_index = 4;
-constexpr int base_top = 4;
+constexpr int library_index = 5;
+constexpr int base_top = 5;
 
 constexpr int steps_per_look = 10'000;
 constexpr std::uint64_t steps_per_command = 100;
@@ -37,27 +37,11 @@ lua_host* host_of(lua_State* state) {
 
 }  // namespace
 
-void* lua_host::allocate(void* count, void* block, std::size_t old_size, std::size_t new_size) {
-    auto& memory = *static_cast<memory_count*>(count);
-    if (new_size == 0) {
-        memory.used -= old_size;
-        std::free(block);
-        return nullptr;
-    }
-    const bool grows = new_size > old_size;
-    if (memory.bounded && grows && memory.used + (new_size - old_size) > memory.most) {
-        return nullptr;
-    }
-    void* fresh = std::realloc(block, new_size);
-    if (fresh != nullptr) memory.used += new_size - old_size;
-    return fresh;
-}
-
 lua_host::lua_host(engine_core& core, const memory_options& options)
     : core_(core),
-      memory_{0, options.script_memory, false},
+      memory_(options.script_memory),
       most_steps_(options.script_steps),
-      state_(lua_newstate(allocate, &memory_)),
+      state_(lua_newstate(lua_memory::allocate, &memory_)),
       scripts_(0) {
     if (state_ == nullptr) throw std::bad_alloc();
     luaJIT_setmode(state_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
@@ -84,17 +68,13 @@ lua_host::known_script* lua_host::find(std::string_view sha) const {
     return scripts_.find({lower.data(), lower.size()});
 }
 
-// Answers the function's place in the registry.
+// Answers the function's place in the registry, or LUA_NOREF and leaves the problem on the stack.
 int lua_host::compile(std::string_view text) {
-    if (memory_.used > memory_.most / 2) lua_gc(state_, LUA_GCCOLLECT, 0);
-    memory_.bounded = true;
+    leave_room();
+    memory_.bound(true);
     const int failure = luaL_loadbufferx(state_, text.data(), text.size(), "@user_script", "t");
-    memory_.bounded = false;
-    if (failure == 0) return luaL_ref(state_, LUA_REGISTRYINDEX);
-    std::string problem =
-        fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
-    lua_settop(state_, base_top);
-    refuse(std::move(problem));
+    memory_.bound(false);
+    return failure == 0 ? luaL_ref(state_, LUA_REGISTRYINDEX) : LUA_NOREF;
 }
 
 lua_host::known_script& lua_host::load(std::string_view source) {
@@ -103,13 +83,24 @@ lua_host::known_script& lua_host::load(std::string_view source) {
     }
     const std::string sha = script(std::string(source)).sha1();
     if (known_script* known = find(sha)) return *known;
-    const script_text text = read_script(source);
-    const int function = compile(text.lua);
+    script_text text = read_script(source);
+    int function = text.world.as_locals ? compile(std::string(take_world) + text.lua) : LUA_NOREF;
+    if (function == LUA_NOREF) {  // or it has so many locals that ours do not fit
+        text.world = {};
+        lua_settop(state_, base_top);
+        function = compile(text.lua);
+    }
+    if (function == LUA_NOREF) {
+        std::string problem =
+            fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
+        lua_settop(state_, base_top);
+        refuse(std::move(problem));
+    }
     while (scripts_.size() >= most_scripts || source_bytes_ + source.size() > most_source) {
         forget(*scripts_.first());
     }
     source_bytes_ += source.size();
-    return scripts_.insert(sha, {function, source.size(), text.read_only});
+    return scripts_.insert(sha, {function, source.size(), text.read_only, text.world});
 }
 
 void lua_host::forget(known_script& s) {
@@ -125,18 +116,38 @@ void lua_host::flush() {
 
 namespace {
 
-void set_words(lua_State* state, int name_index, std::span<const std::string_view> words) {
-    lua_pushvalue(state, name_index);
+void push_words(lua_State* state, std::span<const std::string_view> words) {
     lua_createtable(state, static_cast<int>(words.size()), 0);
     int at = 0;
     for (const std::string_view word : words) {
         lua_pushlstring(state, word.data(), word.size());
         lua_rawseti(state, -2, ++at);
     }
-    lua_rawset(state, globals_index);
 }
 
 }  // namespace
+
+// LuaJIT does not collect when memory runs short, it fails: leave no garbage in the way.
+void lua_host::leave_room() {
+    if (memory_.used() > memory_.most() / 2) lua_gc(state_, LUA_GCCOLLECT, 0);
+}
+
+// Gives the script its keys and arguments; answers how many values it is called with.
+int lua_host::push_world(const script_world& world, const invocation& how) {
+    if (world.as_locals) {
+        lua_pushvalue(state_, library_index);
+        world.keys ? push_words(state_, how.keys) : lua_pushnil(state_);
+        world.args ? push_words(state_, how.args) : lua_pushnil(state_);
+        return 3;
+    }
+    lua_pushvalue(state_, keys_name_index);
+    push_words(state_, how.keys);
+    lua_rawset(state_, globals_index);
+    lua_pushvalue(state_, args_name_index);
+    push_words(state_, how.args);
+    lua_rawset(state_, globals_index);
+    return 0;
+}
 
 void lua_host::run(call& c, known_script& s, const invocation& how) {
     scripts_.move_to_end(s);
@@ -145,13 +156,11 @@ void lua_host::run(call& c, known_script& s, const invocation& how) {
     stopped_ = false;
     const bool nested = std::exchange(c.from.executing, true);
     lua_rawgeti(state_, LUA_REGISTRYINDEX, s.value.function);
-    set_words(state_, keys_name_index, how.keys);
-    set_words(state_, args_name_index, how.args);
-    // LuaJIT does not collect when memory runs short, it fails: leave no garbage in the way.
-    if (memory_.used > memory_.most / 2) lua_gc(state_, LUA_GCCOLLECT, 0);
-    memory_.bounded = true;
-    const int failure = lua_pcall(state_, 0, 1, handler_index);
-    memory_.bounded = false;
+    const int words = push_world(s.value.world, how);
+    leave_room();
+    memory_.bound(true);
+    const int failure = lua_pcall(state_, words, 1, handler_index);
+    memory_.bound(false);
     if (stopped_) count_steps();
     if (failure == 0) {
         answer_lua_value(state_, c.out);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "engine/memory/dict.hpp"
+#include "engine/memory/lua_memory.hpp"
 #include "engine/memory/numbers.hpp"
+#include "engine/memory/script_text.hpp"
 
 #include <holdfast/command.hpp>
 
@@ -54,6 +56,7 @@ public:
         int function = 0;        ///< In the registry.
         std::size_t source = 0;  ///< Bytes of its text.
         bool read_only = false;  ///< The shebang says no-writes.
+        script_world world;      ///< How it gets redis, KEYS and ARGV.
     };
     using known_script = dict<entry>::node;
 
@@ -72,7 +75,7 @@ public:
     void run(call& c, known_script& s, const invocation& how);
 
     void flush();
-    [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used; }
+    [[nodiscard]] std::size_t memory_used() const noexcept { return memory_.used(); }
 
     // For the functions that scripts call; see lua_api.cpp.
 
@@ -83,12 +86,6 @@ public:
     void seed_random(std::int32_t seed) noexcept;
 
 private:
-    struct memory_count {
-        std::size_t used = 0;
-        std::size_t most = 0;
-        bool bounded = false;  ///< Only while a script runs: then a failure is caught.
-    };
-    static void* allocate(void* count, void* block, std::size_t old_size, std::size_t new_size);
     static void on_count(lua_State* state);
     void spend(lua_State* state, std::uint64_t steps);
     void count_steps();
@@ -96,6 +93,8 @@ private:
     void answer_failure(call& c, std::string_view sha);
     int compile(std::string_view text);
     void forget(known_script& s);
+    void leave_room();
+    int push_world(const script_world& world, const invocation& how);
 
     struct script_run {
         connection* from = nullptr;
@@ -103,7 +102,7 @@ private:
     };
 
     engine_core& core_;
-    memory_count memory_;
+    lua_memory memory_;
     const std::uint64_t most_steps_;
     lua_State* state_;
     dict<entry> scripts_;  // in the order of last use

@@ -132,7 +132,13 @@ public:
             const std::scoped_lock guard(core_->mutex());
             passing_connection from(*core_);
             for (std::size_t i = 0; i < commands.size(); ++i) {
-                replies[i] = one(from, commands[i], give_up);
+                if (core_->begin() >= give_up) {
+                    replies[i] = too_late();
+                    continue;
+                }
+                memory::reply_sink out;
+                carry_out(*core_, from, commands[i], out);
+                replies[i] = out.take();
             }
         }
         core_->hub().deliver();
@@ -186,13 +192,6 @@ public:
     }
 
 private:
-    result<reply> one(connection& from, const command& c, time_point give_up) {
-        if (core_->begin() >= give_up) return too_late();
-        memory::reply_sink out;
-        carry_out(*core_, from, c, out);
-        return out.take();
-    }
-
     // Shared with sessions and subscriptions, which may outlive the engine.
     std::shared_ptr<engine_core> core_;
 };

@@ -120,6 +120,32 @@ std::vector<std::size_t> final_calls(std::string_view text) {
     return found;
 }
 
+bool is_plain_library(std::string_view before, word_walk ahead) {
+    if (before == "function" || ahead.next() != ".") return false;
+    const std::string_view name = ahead.next();
+    return !name.empty() && is_name_char(name.front()) && ahead.next() == "(";
+}
+
+bool is_plain_table(std::string_view before, word_walk ahead) {
+    const std::string_view after = ahead.next();
+    return before == "#" || after == "[" || after == ")" || (before == "(" && after == ",");
+}
+
+script_world world_of(std::string_view text) {
+    if (text.find("...") != std::string_view::npos) return {};
+    script_world world{.as_locals = true};
+    std::string_view before;
+    word_walk walk(text);
+    for (std::string_view word = walk.next(); !word.empty(); before = word, word = walk.next()) {
+        if (word == "_G" || word == "load" || word == "loadstring") return {};
+        if (word == "redis" && !is_plain_library(before, walk)) return {};
+        if (word != "KEYS" && word != "ARGV") continue;
+        if (!is_plain_table(before, walk)) return {};
+        (word == "KEYS" ? world.keys : world.args) = true;
+    }
+    return world;
+}
+
 // "#!lua flags=no-writes,allow-stale" on the first line, as Redis 7 reads it.
 bool parse_shebang(std::string_view line) {
     std::vector<std::string_view> parts;
@@ -172,6 +198,7 @@ script_text read_script(std::string_view source) {
         copied = at;
     }
     out.lua += body.substr(copied);
+    out.world = world_of(body);
     return out;
 }
 

@@ -86,7 +86,9 @@ TEST(glob, matches_as_redis_does) {
     EXPECT_TRUE(glob_match("a*b*c", "aXXbYYbZZc"));
     EXPECT_FALSE(glob_match("a*b*c", "aXXbYY"));
     EXPECT_TRUE(glob_match("\\*", "*"));
-    EXPECT_TRUE(glob_match("**", ""));
+    EXPECT_TRUE(glob_match("**", "x"));
+    EXPECT_TRUE(glob_match("x**", "x"));
+    EXPECT_FALSE(glob_match("**", ""));
     EXPECT_FALSE(glob_match("", "x"));
 }
 

@@ -52,6 +52,12 @@ TEST_F(expiry, keys_that_nobody_looks_at_are_removed_by_other_commands) {
     EXPECT_EQ(say("DBSIZE"), "(integer) 0");
 }
 
+TEST_F(expiry, the_last_moment_there_is_can_be_asked_for) {
+    EXPECT_EQ(say("SET", "k", "v", "PXAT", "9223372036854775807"), "OK");
+    EXPECT_EQ(say("PEXPIRETIME", "k"), "(integer) 9223372036854775807");
+    EXPECT_EQ(say("EXPIRETIME", "k"), "(integer) 9223372036854776");
+}
+
 TEST_F(expiry, an_idle_engine_is_emptied_by_tending_it) {
     for (int i = 0; i < 500; ++i) ask("SET", "k" + std::to_string(i), "v", "PX", "10");
     ask("SET", "stays", "v");

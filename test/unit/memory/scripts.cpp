@@ -120,6 +120,34 @@ TEST_F(scripts, an_unknown_sha_is_noscript_unless_the_command_brings_its_body) {
     EXPECT_EQ(shown(*engine->execute(c, no_limit)), R"("hello")");
 }
 
+TEST_F(scripts, however_a_script_names_its_keys_it_finds_them) {
+    const auto on_key = [&](const std::string& source) {
+        return say("EVAL", source, "1", "key", "arg");
+    };
+    EXPECT_EQ(on_key("return {KEYS[1], ARGV[1], #KEYS}"), R"(["key", "arg", (integer) 1])");
+    EXPECT_EQ(on_key("return {_G.KEYS[1], _G['ARGV'][1]}"), R"(["key", "arg"])");
+    EXPECT_EQ(on_key("return loadstring('return KEYS[1]')()"), R"("key")");
+    EXPECT_EQ(on_key("local k, r = KEYS, redis return r.call('ECHO', k[1])"), R"("key")");
+    EXPECT_EQ(on_key("local f = function(KEYS) return KEYS[1] end return f({'mine'})"),
+              R"("mine")");
+    EXPECT_EQ(on_key("local t = {KEYS = 1, redis = {call = function() return 2 end}} "
+                     "return {t.KEYS, t.redis.call(), select('#', unpack(KEYS))}"),
+              "[(integer) 1, (integer) 2, (integer) 1]");
+    EXPECT_EQ(on_key("return select('#', ...)"), "(integer) 0");
+    std::string many;  // as many locals as Lua allows: ours do not fit beside them
+    for (int i = 0; i < 199; ++i) many += "local a" + std::to_string(i) + "=" + "1 ";
+    EXPECT_EQ(on_key(many + "return KEYS[1]"), R"("key")");
+}
+
+TEST_F(scripts, names_of_the_world_cannot_be_written) {
+    for (const char* attack :
+         {"KEYS = 1", "redis = nil", "a, KEYS = 1, 2", "function redis.call() end",
+          "redis.call = print", "function redis() end", "for i = 1, 2 do ARGV = i end", "+ 1"}) {
+        EXPECT_TRUE(ask("EVAL", attack, "0").is_error()) << attack;
+        EXPECT_EQ(run("return redis.call('ECHO', 'fine')"), R"("fine")") << attack;
+    }
+}
+
 TEST_F(scripts, whatever_a_script_raises_becomes_an_error_reply) {
     constexpr const char* place = " script: <sha>, on @user_script:1.";
     EXPECT_EQ(run("error({x = 1})"), std::string("(error) ERR unknown error") + place);
