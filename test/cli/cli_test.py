@@ -174,7 +174,10 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
         self.assertGreater(figure["per_second"], 0)
         self.assertGreater(figure["reference"]["per_second"], 0)
-        self.assertGreater(figure["ratio"], 0)
+        rounds = figure["ratio_rounds"]
+        self.assertLess(0, rounds["min"])
+        self.assertLessEqual(rounds["min"], figure["ratio"])
+        self.assertLessEqual(figure["ratio"], rounds["max"])
 
     def test_bench_locks_on_memory_yields_a_figure_as_json(self):
         (one,) = self.figures("locks", "--engine", "memory:", "--seconds", "1", "--rounds", "2",

@@ -25,6 +25,12 @@ using namespace std::chrono_literals;
 // A worker that dies while it holds would stop the others for this long.
 constexpr duration ttl = 10s;
 
+// At the end the line is drained: whoever still waits gets the name, sees that it is over, and
+// gives it back uncounted. A wait that ended with the contest would cut requests short, and a
+// request without an answer is trouble, not an end. So this is only for a line that does not move
+// at all.
+constexpr duration patience_after_end = 30s;
+
 void note_failure(contest_notes& mine, std::string_view what) {
     const std::size_t size = std::min(what.size(), mine.failure.size() - 1);
     std::memcpy(mine.failure.data(), what.data(), size);
@@ -55,15 +61,14 @@ void compete(client& on, contest_table& table, int id, const contest_options& op
     clock& time = system_clock();
     const time_point end{duration(table.all().end.load())};
     for (time_point asked = time.now(); asked < end; asked = time.now()) {
-        auto held = name.acquire({.ttl = ttl, .wait = end - asked});
+        auto held = name.acquire({.ttl = ttl, .wait = end - asked + patience_after_end});
         const time_point got = time.now();
-        if (!held) {
-            if (held.error() != errc::timed_out) note_failure(mine, to_string(held.error()));
-            return;
+        if (!held) return note_failure(mine, to_string(held.error()));
+        if (got < end) {
+            note_handoff(table, mine, asked, got);
+            ++mine.acquired;
+            if (options.hold > duration::zero()) std::this_thread::sleep_for(options.hold);
         }
-        note_handoff(table, mine, asked, got);
-        ++mine.acquired;
-        if (options.hold > duration::zero()) std::this_thread::sleep_for(options.hold);
         table.all().released_at.store(count_of(time.now()));
         if (const auto gone = std::move(*held).release(); !gone) {
             return note_failure(mine, to_string(gone.error()));

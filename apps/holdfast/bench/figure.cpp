@@ -105,6 +105,12 @@ std::string to_json(const figure& f) {
         out.raw("reference", inner.text());
     }
     out.put("ratio", f.ratio);
+    if (f.ratio_rounds) {
+        json_object inner;
+        inner.put("min", f.ratio_rounds->min);
+        inner.put("max", f.ratio_rounds->max);
+        out.raw("ratio_rounds", inner.text());
+    }
     out.put("client_cpu_us", f.client_cpu_us);
     out.put("server_cpu_us", f.server_cpu_us);
     json_object latency;
@@ -132,7 +138,11 @@ std::string to_table(const figure& f) {
     if (f.reference) {
         out.add("reference", grouped(f.reference->per_second), f.reference->name);
     }
-    if (f.ratio) out.add("ratio", fmt::format("{:.2f}", *f.ratio));
+    if (f.ratio) {
+        const auto rounds = f.ratio_rounds.value_or(spread{*f.ratio, *f.ratio});
+        out.add("ratio", fmt::format("{:.2f}", *f.ratio),
+                fmt::format("rounds {:.2f} to {:.2f}", rounds.min, rounds.max));
+    }
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {
         const bool both = f.reference && f.reference->server_cpu_us;
@@ -185,6 +195,11 @@ double median(std::vector<double> values) {
     const std::size_t middle = values.size() / 2;
     if (values.size() % 2 == 1) return values[middle];
     return (values[middle - 1] + values[middle]) / 2;
+}
+
+spread spread_of(const std::vector<double>& values) {
+    const auto [least, most] = std::ranges::minmax(values);
+    return {least, most};
 }
 
 }  // namespace holdfast::app

@@ -28,6 +28,11 @@ struct extent {
     std::uint64_t max = 0;
 };
 
+struct spread {
+    double min = 0;
+    double max = 0;
+};
+
 /// What does not apply to a measurement is left out of both forms.
 struct figure {
     std::string bench;
@@ -36,7 +41,8 @@ struct figure {
     double seconds = 0;
     std::optional<double> per_second{};
     std::optional<reference_rate> reference{};
-    std::optional<double> ratio{};
+    std::optional<double> ratio{};          ///< The median of the rounds' own ratios …
+    std::optional<spread> ratio_rounds{};   ///< … and how far these lie apart: distrust a wide one.
     std::optional<double> client_cpu_us{};  ///< This process's CPU time per operation.
     std::optional<double> server_cpu_us{};  ///< The server's.
     std::optional<percentiles> acquire_us{};
@@ -65,5 +71,8 @@ void report(const std::vector<figure>& figures, const std::string& format);
 [[nodiscard]] percentiles percentiles_of(std::vector<float>& values);
 
 [[nodiscard]] double median(std::vector<double> values);
+
+/// Requires: there are values.
+[[nodiscard]] spread spread_of(const std::vector<double>& values);
 
 }  // namespace holdfast::app

@@ -117,6 +117,7 @@ exit_code run_handoff(const handoff_options& options) {
              .reference = reference_rate{"one blocking hiredis connection, nobody else",
                                          median(seen->references)},
              .ratio = median(seen->ratios),
+             .ratio_rounds = spread_of(seen->ratios),
              .server_cpu_us = known(seen->server_cpu),
              .handoff_us = percentiles_of(seen->handoff_us),
              .per_worker = extent{least, most},

@@ -228,6 +228,7 @@ figure locks_bench::summary() {
             .reference = reference_rate{seen_.reference_name, median(seen_.references),
                                         known(seen_.plain_cpu)},
             .ratio = median(seen_.ratios),
+            .ratio_rounds = spread_of(seen_.ratios),
             .client_cpu_us = median(seen_.client_cpu),
             .server_cpu_us = known(seen_.server_cpu),
             .acquire_us = percentiles_of(acquire),

@@ -98,6 +98,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
                                                   : "blocking hiredis connections",
                                         median(seen.references)},
             .ratio = median(log.ratios),
+            .ratio_rounds = spread_of(log.ratios),
             .client_cpu_us = median(log.cpu),
             .pair_us = percentiles{median(log.p50), median(log.p99)}};
 }
