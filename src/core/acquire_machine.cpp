@@ -159,7 +159,10 @@ acquire_machine::action acquire_machine::on_cancel(time_point now) {
 }
 
 error acquire_machine::out_of_time() const {
-    if (trouble_) return *trouble_;
+    return trouble_ ? *trouble_ : waited_in_vain();
+}
+
+error acquire_machine::waited_in_vain() const {
     return {errc::timed_out,
             fmt::format("'{}' was held by someone else all the time", plan_.name.value())};
 }
@@ -174,6 +177,9 @@ acquire_machine::action acquire_machine::leave(error why, time_point now) {
 acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) {
     error why = std::move(*why_leaving_);
     if (!reply) return finish{std::unexpected(std::move(why)), true};
+    // Whatever the last, unanswered request did is undone. One that was told of another holder
+    // before, and whose time ran out with that request, has simply waited in vain.
+    if (why == errc::outcome_unknown && waited_) return finish{std::unexpected(waited_in_vain())};
     if (why == errc::outcome_unknown) {
         why.code = errc::unavailable;
         why.detail += "; whatever it did has been undone";

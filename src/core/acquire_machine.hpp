@@ -94,6 +94,7 @@ private:
     [[nodiscard]] action failed(error why, time_point now);
     [[nodiscard]] action left(const result<lease_reply>& reply);
     [[nodiscard]] error out_of_time() const;
+    [[nodiscard]] error waited_in_vain() const;
 
     acquire_plan plan_;
     phase phase_ = phase::asking;

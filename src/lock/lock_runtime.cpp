@@ -111,8 +111,9 @@ result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options
     const auto on_stop = [&me] { me.cancel(); };
     std::optional<std::stop_callback<decltype(on_stop)>> stopping;
     if (options.stop.stop_possible()) stopping.emplace(options.stop, on_stop);
+    const local_lines::turn turn = lines_.enter(name, me);
     const counters::gauge waiting(count_->waiting);
-    if (lines_.enter(name, me) == local_lines::turn::wait) {
+    if (turn == local_lines::turn::wait) {
         if (auto ended = stand_behind(name, options, later(asked, options.wait), me)) {
             if (!*ended) count_refusal(ended->error());
             return std::move(*ended);

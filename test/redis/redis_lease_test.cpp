@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What leases promise on Redis in particular: fences that survive lost data, other programs' locks on
-// the same key, a server in trouble, messages that are lost.
+// What leases promise on Redis in particular: fences that survive lost data, other programs' locks
+// on the same key, a server in trouble, messages that are lost.
 #include "support/child_process.hpp"
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"

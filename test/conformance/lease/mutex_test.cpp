@@ -17,7 +17,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class mutex_promise : public mutex_case {};
+class mutex_promise : public mutex_case {
+protected:
+    /// Lets six contenders come one after the other, then releases: in which order they got it.
+    std::vector<int> served(const std::function<client&(int)>& client_of,
+                            const std::function<void(int)>& until_it_waits, lease held) {
+        std::mutex guard;
+        std::vector<int> order;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 6; ++i) {
+            threads.emplace_back([&, i] {
+                auto mine = client_of(i).mutex("job").acquire(options(forever)).value();
+                {
+                    const std::scoped_lock lock(guard);
+                    order.push_back(i);
+                }
+                EXPECT_TRUE(std::move(mine).release());
+            });
+            until_it_waits(i);
+        }
+        EXPECT_TRUE(std::move(held).release());
+        for (auto& thread : threads) thread.join();
+        return order;
+    }
+};
 
 TEST_P(mutex_promise, one_holder_at_a_time) {
     auto held = one.mutex("job").acquire(options());
@@ -61,29 +84,24 @@ TEST_P(mutex_promise, a_waiter_is_woken_by_the_release_without_looking) {
     EXPECT_EQ(two.statistics().handed_over, 1U);
 }
 
-TEST_P(mutex_promise, waiters_are_served_first_come_first_served) {
+TEST_P(mutex_promise, clients_are_served_first_come_first_served) {
     auto held = take(one);
-    std::mutex guard;
-    std::vector<int> order;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 6; ++i) {
-        threads.emplace_back([&, i] {
-            auto mine = (i % 2 == 0 ? one : two).mutex("job").acquire(options(forever)).value();
-            {
-                const std::scoped_lock lock(guard);
-                order.push_back(i);
-            }
-            EXPECT_TRUE(std::move(mine).release());
-        });
-        wait_for("it to wait", [&] {
-            return one.statistics().waiting + two.statistics().waiting ==
-                   static_cast<std::uint64_t>(i + 1);
-        });
-        if (i < 2) wait_for_waiters(static_cast<std::uint32_t>(i + 1));
-    }
-    ASSERT_TRUE(std::move(held).release());
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    std::vector<client> others;
+    for (int i = 0; i < 6; ++i) others.push_back(bed->make_client());
+    EXPECT_EQ(served([&](int i) -> client& { return others[static_cast<std::size_t>(i)]; },
+                     [&](int i) { wait_for_waiters(static_cast<std::uint32_t>(i + 1)); },
+                     std::move(held)),
+              (std::vector<int>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_P(mutex_promise, the_threads_of_one_client_are_served_first_come_first_served) {
+    auto held = take(one);
+    const auto all_wait = [&](int i) {
+        wait_for("it to wait",
+                 [&] { return one.statistics().waiting == static_cast<std::uint64_t>(i + 1); });
+    };
+    EXPECT_EQ(served([&](int) -> client& { return one; }, all_wait, std::move(held)),
+              (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST_P(mutex_promise, a_wait_that_runs_out_of_time_leaves_nothing_behind) {

@@ -168,6 +168,17 @@ TEST_F(machine_test, what_stays_unknown_is_undone_or_said_to_be_unknown) {
     }
 }
 
+TEST_F(machine_test, a_waiter_whose_last_look_outlived_its_time_has_timed_out) {
+    auto m = waiting(1500ms);
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_reply(busy(4), t0));
+    static_cast<void>(m.on_wake(t0 + 1s));
+    auto next = m.on_reply(fail(errc::outcome_unknown, "no answer in time"), t0 + 1500ms);
+    EXPECT_EQ(sent<ask::leave>(next).owner, owner);
+    next = m.on_reply(lease_reply(answer::released{}), t0 + 1501ms);
+    EXPECT_EQ(outcome(next).error(), errc::timed_out);
+}
+
 TEST_F(machine_test, an_engine_that_cannot_be_reached_is_not_left) {
     auto m = trying();
     static_cast<void>(m.start(t0));
