@@ -92,7 +92,7 @@ constexpr std::array rules{
     rule{8, "LREM <l> (<count>|-2) <member>"},
     rule{6, "LTRIM <l> <idx> <idx>"},
     rule{8, "LINSERT <l> (BEFORE|AFTER|before|foo) <member> <member>"},
-    rule{8, "LPOS <l> <member> [RANK <idx>] [COUNT <count>] [MAXLEN <count>]"},
+    rule{8, "LPOS <l> <member> [RANK <rank>] [COUNT <count>] [MAXLEN <count>]"},
     rule{8, "LMOVE <l> <l> (LEFT|RIGHT|left|foo) (LEFT|RIGHT|right)"},
     rule{6, "RPOPLPUSH <l> <l>"},
     // sets

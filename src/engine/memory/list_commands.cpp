@@ -167,7 +167,8 @@ void lpos(call& c) {
     const list_value* l = c.look<list_value>(c.arg(1));
     if (l == nullptr) return o.count ? c.out.array(0) : c.out.nil();
     const bool back = o.rank < 0;
-    // The lowest number has no opposite: Redis then takes the first match from the end.
+    // The lowest number has no opposite, and what Redis does with it is undefined in C: here it is
+    // the first match from the end.
     std::int64_t skip = o.rank == INT64_MIN ? 1 : std::abs(o.rank);
     const std::int64_t want = o.count ? (*o.count == 0 ? INT64_MAX : *o.count) : 1;
     const std::int64_t steps = o.look_at == 0 ? length_of(*l) : std::min(o.look_at, length_of(*l));

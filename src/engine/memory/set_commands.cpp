@@ -111,8 +111,7 @@ void smove(call& c) {
     if (n == nullptr) return c.out.integer(0);
     from->erase(*n);
     c.changed(c.arg(1), *from);
-    c.make<set_value>(c.arg(2)).find_or_insert(c.arg(3));
-    c.db.modified(c.arg(2));
+    if (c.make<set_value>(c.arg(2)).find_or_insert(c.arg(3)).second) c.db.modified(c.arg(2));
     c.out.integer(1);
 }
 

@@ -88,6 +88,16 @@ TEST_F(sessions, a_watched_key_that_expires_aborts_the_transaction) {
     EXPECT_EQ(on(*s, "EXEC"), "(nil)");
 }
 
+TEST_F(sessions, a_move_to_a_set_that_has_the_member_leaves_that_set_untouched) {
+    ask("SADD", "from", "a");
+    ask("SADD", "to", "a");
+    auto s = open();
+    on(*s, "WATCH", "to");
+    EXPECT_EQ(say("SMOVE", "from", "to", "a"), "(integer) 1");
+    on(*s, "MULTI");
+    EXPECT_EQ(on(*s, "EXEC"), "[]");
+}
+
 TEST_F(sessions, an_untouched_watch_lets_the_transaction_through) {
     auto s = open();
     on(*s, "WATCH", "k");
