@@ -27,15 +27,13 @@
 ///
 /// - A caller that finds the connection idle takes both and does its own I/O: no thread switch.
 /// - A caller that finds a reader at work writes, if the gate is open, and waits.
-/// - A reader that has its own reply, while others still wait, passes the role to the link's
-/// thread.
+/// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 ///
 /// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
 /// has grown to what is in flight. So a few callers hardly wait for each other, and many travel in
-/// large batches. Those that one reply woke together tend to ask again together: the gate stays
-/// shut until the last of them is back, or until the reader, who lets them run first, has had its
-/// next turn.
+/// large batches. Many callers that were answered together tend to ask again together: the gate
+/// stays shut until half of them are back, or the reader, who lets them run, has its next turn.
 ///
 /// A command that gets no reply in time makes its connection *retire*: nothing more is written to
 /// it, those already in flight may still be answered, and everyone else goes on with a new one.

@@ -30,7 +30,7 @@ bool link::gate_open(const channel& c) const noexcept {
     if (c.flying_bytes >= profile_.options.max_in_flight_bytes && c.flying_commands > 0) {
         return false;
     }
-    if (queued_commands_ < c.returning) return false;
+    if (queued_commands_ * 2 < c.returning) return false;
     return queued_commands_ >= c.flying_commands;
 }
 
