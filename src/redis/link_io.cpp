@@ -27,9 +27,9 @@ constexpr std::size_t worth_gathering = 12;
 
 bool link::gate_open(const channel& c) const noexcept {
     if (current_ != &c || c.broken || c.blocked || queue_.empty()) return false;
-    if (c.flying_bytes >= profile_.options.max_in_flight_bytes && c.flying_commands > 0) {
-        return false;
-    }
+    // A command that has no room must not keep the writer busy, who may be the reader too.
+    const std::size_t sum = c.flying_bytes + queue_.front()->bytes;
+    if (sum > profile_.options.max_in_flight_bytes && c.flying_commands > 0) return false;
     if (queued_commands_ * 2 < c.returning) return false;
     return queued_commands_ >= c.flying_commands;
 }

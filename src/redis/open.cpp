@@ -25,6 +25,10 @@ result<std::unique_ptr<redis_engine>> open_redis(std::string_view text) {
         return built(parse_redis_sentinel_url(*parsed),
                      [](redis_sentinel_target t) { return make_redis_sentinel(t); });
     }
+    if (scheme == "redis-cluster" || scheme == "rediss-cluster") {
+        return built(parse_redis_cluster_url(*parsed),
+                     [](redis_cluster_target t) { return make_redis_cluster(t); });
+    }
     constexpr std::array<std::string_view, 7> schemes{
         "redis",           "rediss",        "redis+unix",    "redis-sentinel",
         "rediss-sentinel", "redis-cluster", "rediss-cluster"};
