@@ -42,7 +42,7 @@ void background::later(time_point when, call put_off) {
     start();
 }
 
-bool background::sleep_until(time_point when) {
+bool background::pause_until(time_point when) {
     std::unique_lock held(mutex_);
     while (!stopping_ && time_.now() < when) time_.wait_until(held, changed_, when);
     return !stopping_;

@@ -32,8 +32,8 @@ public:
     /// Runs the call at that time; at once, on this thread, if stop() has been called.
     void later(time_point when, call put_off);
 
-    /// Sleeps. False: stop() was called meanwhile.
-    [[nodiscard]] bool sleep_until(time_point when);
+    /// Waits on the calling thread. False: stop() was called meanwhile.
+    [[nodiscard]] bool pause_until(time_point when);
 
     /// Ends the thread. The calls that were put off run on this one.
     void stop();

@@ -13,6 +13,7 @@ constexpr int most_waits = 6;
 constexpr duration first_pause = std::chrono::milliseconds(10);
 constexpr duration longest_pause = std::chrono::milliseconds(320);
 constexpr duration rest_between_refreshes = std::chrono::milliseconds(50);
+constexpr duration rest_after_failure = std::chrono::milliseconds(500);
 constexpr duration refresh_patience = std::chrono::seconds(1);
 
 }  // namespace
@@ -22,6 +23,7 @@ cluster_core::cluster_core(const redis_cluster_target& target, std::shared_ptr<t
     : time_(time),
       chance_(chance),
       thread_(time, target.refresh_every, [this] { look(); }),
+      channels_(std::make_shared<shard_channels>(nodes_, time)),
       nodes_(target, tls, time, chance,
              {.suspect = [this] { suspect(); },
               .channel_moved =
@@ -29,7 +31,6 @@ cluster_core::cluster_core(const redis_cluster_target& target, std::shared_ptr<t
                       channels_->lost(at, channel);
                       suspect();
                   }}),
-      channels_(std::make_shared<shard_channels>(nodes_, time)),
       global_(
           profile{target.options, std::move(tls), {}},
           [this](time_point give_up) { return where_to_listen(give_up); }, time, chance) {}
@@ -56,7 +57,7 @@ void cluster_core::suspect() {
 }
 
 void cluster_core::look() {
-    nodes_.refresh();
+    if (!nodes_.refresh()) thread_.look_soon(rest_after_failure);
     send_waiting();
     channels_->reconcile();
     bool strayed = false;
@@ -134,7 +135,7 @@ bool cluster_core::rest(step why, const errand& way, time_point give_up) {
         return time_.now() < give_up;
     }
     const time_point until = now + pause_of(way);
-    return until < give_up && thread_.sleep_until(until);
+    return until < give_up && thread_.pause_until(until);
 }
 
 // An earlier try may have been carried out: no later failure can make that untrue.

@@ -78,6 +78,7 @@ private:
         errand way;
         time_point give_up;
         command_engine::completion done;
+        error why{errc::unavailable, {}};  ///< It was not sent.
     };
 
     // cluster_core.cpp
@@ -110,10 +111,10 @@ private:
     std::vector<std::unique_ptr<call>> waiting_;  ///< Submitted before there was a map.
     bool may_send_ = false;                       ///< There is one, and nobody waits any more.
     std::mutex heard_mutex_;
-    std::optional<server_address> heard_at_;  ///< Where global channels are heard.
-    background thread_;                       ///< Stopped first, and destroyed last.
+    std::optional<server_address> heard_at_;    ///< Where global channels are heard.
+    background thread_;                         ///< Stopped first, and destroyed last.
+    std::shared_ptr<shard_channels> channels_;  ///< Closed before the nodes go.
     cluster_nodes nodes_;
-    std::shared_ptr<shard_channels> channels_;
     server_link global_;  ///< For global channels: on any node.
 };
 

@@ -126,9 +126,11 @@ void cluster_nodes::moved(unsigned slot, const server_address& to) {
 }
 
 void cluster_nodes::await_refresh(time_point give_up) {
-    told_.suspect();
     lock held(mutex_);
     const std::uint64_t wanted = begun_ + 1;
+    held.unlock();
+    told_.suspect();
+    held.lock();
     while (ended_ < wanted && !closing_ && time_.now() < give_up) {
         time_.wait_until(held, changed_, give_up);
     }
@@ -220,11 +222,11 @@ void cluster_nodes::apply(const std::vector<slot_range>& ranges) {
     mapped_ = true;
 }
 
-void cluster_nodes::refresh() {
+bool cluster_nodes::refresh() {
     std::uint64_t mine = 0;
     {
         const lock held(mutex_);
-        if (closing_) return;
+        if (closing_) return true;
         mine = ++begun_;
     }
     auto map = ask(whom_to_ask());
@@ -237,6 +239,7 @@ void cluster_nodes::refresh() {
     }
     ended_ = mine;
     changed_.notify_all();
+    return map.has_value();
 }
 
 void cluster_nodes::bury() {

@@ -83,7 +83,8 @@ public:
     /// Waits until refresh() has ended that began after this call. Requires: not on its thread.
     void await_refresh(time_point give_up);
 
-    void refresh();
+    /// Reads the map. False: nobody answered.
+    [[nodiscard]] bool refresh();
     /// Destroys nodes that left the cluster, once nobody uses them.
     void bury();
     void close();

@@ -61,10 +61,7 @@ void cluster_core::send(std::unique_ptr<call> c) {
     call& one = *c;
     const auto found = route(one.way, time_point::min());
     if (!found) return settle(std::move(c), std::unexpected(found.error()));
-    if (!*found) {
-        return c->done(final_answer(
-            one.way, fail(errc::unavailable, "cluster: the slot's node cannot be reached")));
-    }
+    if (!*found) return c->done(final_answer(one.way, std::unexpected(one.why)));
     const node_use to = one.way.to;
     command now = one.what.view();
     now.again = repeat::never;
@@ -93,6 +90,7 @@ void cluster_core::settle(std::unique_ptr<call> c, result<reply> answer) {
         return c->done(final_answer(way, std::move(answer)));
     }
     if (next == step::again) return send(std::move(c));
+    if (!answer) c->why = answer.error();
     const time_point when = now + (next == step::refresh ? refresh_pause : pause_of(way));
     if (when >= c->give_up) return c->done(final_answer(way, std::move(answer)));
     thread_.later(when, [this, c = std::move(c)]() mutable {

@@ -41,6 +41,7 @@ struct redirect {
     if (space == text.npos || colon == text.npos || colon < space) return out;
     const std::string_view port = text.substr(colon + 1);
     std::from_chars(text.data(), text.data() + space, out.slot);
+    out.to.port = 0;
     std::from_chars(port.data(), port.data() + port.size(), out.to.port);
     out.to.host = text.substr(space + 1, colon - space - 1);
     if (out.to.host.empty() || out.to.host == "?") out.to.host = from.host;

@@ -154,7 +154,7 @@ private:
         if (now + pause >= give_up) return false;
         if (pause == duration::zero()) return true;
         const auto half = static_cast<std::uint64_t>(pause.count()) / 2 + 1;
-        return thread_.sleep_until(now + pause / 2 +
+        return thread_.pause_until(now + pause / 2 +
                                    duration(static_cast<duration::rep>(chance_.below(half))));
     }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <iostream>
 #include <mutex>
@@ -80,12 +81,15 @@ private:
                     std::cerr << to_string(answer.error()) << '\n';
                 }
             }
-            std::this_thread::sleep_for(1ms);  // a pace, not a wait
+            // A pace: a refusal at once, again and again, would only fill memory.
+            std::unique_lock pace(mutex_);
+            system_clock().wait_until(pace, never_, in(1ms));
         }
     }
 
     command_engine& engine_;
     mutable std::mutex mutex_;
+    std::condition_variable never_;
     std::atomic<char> phase_ = 'a';
     std::atomic<bool> stopping_ = false;
     std::vector<std::jthread> threads_;
