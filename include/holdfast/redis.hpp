@@ -122,7 +122,8 @@ public:
                                                                clock& time = system_clock(),
                                                                entropy& chance = system_entropy());
 
-/// The same from a URL. Errors: as parse_redis_url().
+/// The engine that a URL of any Redis scheme names: those above, and those of redis_topology.hpp.
+/// Errors: invalid_argument.
 [[nodiscard]] result<std::unique_ptr<redis_engine>> open_redis(std::string_view text);
 
 }  // namespace holdfast

@@ -79,6 +79,9 @@ constexpr std::array meanings{
     meaning{"MASTERDOWN", errc::unavailable, "the replica has lost its master"},
     meaning{"NOREPLICAS", errc::unavailable, "too few replicas: see min-replicas-to-write"},
     meaning{"TRYAGAIN", errc::unavailable, "the slot is moving: try again"},
+    meaning{"MOVED", errc::unavailable, "the key's slot is at another node"},
+    meaning{"ASK", errc::unavailable, "the key's slot is on its way to another node"},
+    meaning{"UNBLOCKED", errc::unavailable, "the server became a replica meanwhile"},
     meaning{"UNKILLABLE", errc::unavailable, "a script that has written blocks the server"},
     meaning{"WRONGTYPE", errc::corrupt, "the key holds another kind of value, not ours"},
     meaning{"EXECABORT", errc::invalid_argument, "a command of the transaction was refused"},
@@ -94,6 +97,11 @@ std::string to_string(const reply& r) {
 
 error to_error(const reply& r) {
     const std::string_view text = r.text();
+    // A transaction that was given up is worth as much as the refusal that it names.
+    constexpr std::string_view given_up = "EXECABORT Transaction discarded because of: ";
+    if (text.starts_with(given_up)) {
+        return to_error(reply::error(std::string(text.substr(given_up.size()))));
+    }
     const std::string_view first = text.substr(0, text.find(' '));
     for (const meaning& m : meanings) {
         if (m.word == first) return {m.code, fmt::format("{} ({})", text, m.advice)};

@@ -138,6 +138,22 @@ void link::submit(std::unique_ptr<async_ticket> t) {
         return;
     }
     static_cast<void>(t.release());  // the queue's now; finish() takes it back
+    set_off(held);
+}
+
+void link::begin(ticket& t) {
+    const time_point now = time_.now();
+    t.began = now;
+    lock held(mutex_);
+    if (!admit(t, now)) {
+        t.settled.store(true, std::memory_order_release);
+        return;
+    }
+    set_off(held);
+}
+
+// Sends on its way what was queued by someone who will not read.
+void link::set_off(lock& held) {
     channel* c = current_;
     if (c != nullptr && c->reader == channel::role::nobody) c->reader = channel::role::thread;
     if (c != nullptr && c->reader == channel::role::caller && !c->writing && gate_open(*c)) {
@@ -177,6 +193,18 @@ void link::lead(ticket& own, channel& c, bool writes) {
     }
     hand_over(c);
     await(own);
+}
+
+void link::retire_before(time_point moment) {
+    const lock held(mutex_);
+    channel* const c = current_;
+    if (c == nullptr || c->born >= moment) return;
+    c->retired = true;
+    c->earliest = time_point::min();  // so that the reader counts who still waits
+    current_ = nullptr;
+    if (c->reader == channel::role::nobody) c->reader = channel::role::thread;
+    poke_reader(*c);
+    nudge_.raise();
 }
 
 void link::hand_over(channel& c) {

@@ -46,10 +46,11 @@ using server_locator = std::function<result<server_address>(time_point give_up)>
 struct channel {
     enum class role : std::uint8_t { nobody, caller, thread };
 
-    channel(std::unique_ptr<wire> connected, time_point never)
-        : line(std::move(connected)), earliest(never), reader_wakes(never) {}
+    channel(std::unique_ptr<wire> connected, time_point now, time_point never)
+        : line(std::move(connected)), born(now), earliest(never), reader_wakes(never) {}
 
     std::unique_ptr<wire> line;
+    const time_point born;
 
     // Guarded by the link's mutex.
     ticket_list flying;  ///< Written, and not yet taken over by the reader.
@@ -94,6 +95,15 @@ public:
     /// Takes the ticket; its completion runs on the link's thread, or here if the link is full.
     void submit(std::unique_ptr<async_ticket> t);
 
+    /// run() in two halves, so that one thread can have commands at several links at once.
+    /// Requires: every ticket that was begun is awaited, by the same thread.
+    void begin(ticket& t);
+    void await(ticket& t);
+
+    /// Retires the connection if it was made before `moment`: nothing more is written to it, and
+    /// the next command makes a new one. What is in flight may still be answered.
+    void retire_before(time_point moment);
+
     [[nodiscard]] std::size_t queued() const;
     [[nodiscard]] std::size_t in_flight() const;
 
@@ -106,7 +116,7 @@ private:
     // link.cpp: callers
     [[nodiscard]] bool admit(ticket& t, time_point now);
     void lead(ticket& own, channel& c, bool writes);
-    void await(ticket& t);
+    void set_off(lock& held);
     [[nodiscard]] bool withdraw(ticket& t);
     void hand_over(channel& c);
     void poke_reader(channel& c) noexcept;
@@ -122,6 +132,7 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     void break_channel(channel& c, ticket_list& settled);
     [[nodiscard]] static bool still_open(channel& c);
+    [[nodiscard]] bool wanted(const channel& c) const;
     void write_if_open(channel& c, std::size_t woken);
     [[nodiscard]] bool service(channel& c, short ready, const ticket* own);
     [[nodiscard]] short wait_ready(channel& c, time_point limit);

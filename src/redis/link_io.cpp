@@ -27,9 +27,9 @@ constexpr std::size_t worth_gathering = 12;
 
 bool link::gate_open(const channel& c) const noexcept {
     if (current_ != &c || c.broken || c.blocked || queue_.empty()) return false;
-    if (c.flying_bytes >= profile_.options.max_in_flight_bytes && c.flying_commands > 0) {
-        return false;
-    }
+    // A command that has no room must not keep the writer busy, who may be the reader too.
+    const std::size_t sum = c.flying_bytes + queue_.front()->bytes;
+    if (sum > profile_.options.max_in_flight_bytes && c.flying_commands > 0) return false;
     if (queued_commands_ * 2 < c.returning) return false;
     return queued_commands_ >= c.flying_commands;
 }
@@ -85,7 +85,8 @@ void link::write_batches(channel& c) {
         ticket_list batch;
         {
             const lock held(mutex_);
-            const bool go = first ? !c.broken && !queue_.empty() : gate_open(c);
+            const bool usable = !c.broken && current_ == &c && !queue_.empty();
+            const bool go = first ? usable : gate_open(c);
             if (!go) {
                 c.writing = false;
                 if (c.broken) writer_left_.notify_all();
@@ -273,6 +274,18 @@ void link::break_channel(channel& c, ticket_list& settled) {
     if (!queue_.empty()) nudge_.raise();
 }
 
+// A retired channel is kept as long as someone waits for a reply on it.
+bool link::wanted(const channel& c) const {
+    const lock held(mutex_);
+    if (!c.retired || c.writing) return true;
+    for (const ticket_list* list : {&c.reading, &c.flying}) {
+        for (const ticket* t = list->front(); t != nullptr; t = t->next) {
+            if (!t->replies.empty()) return true;
+        }
+    }
+    return false;
+}
+
 short link::wait_ready(channel& c, time_point limit) {
     pollfd both[2] = {{.fd = c.line->stream().fd(), .events = POLLIN, .revents = 0},
                       {.fd = c.poke.fd(), .events = POLLIN, .revents = 0}};
@@ -297,11 +310,7 @@ bool link::service(channel& c, short ready, const ticket* own) {
     if ((ready & POLLOUT) != 0) send_out(c);
     if ((ready & (POLLIN | POLLHUP | POLLERR)) != 0) alive = read_replies(c, settled);
     if (alive) expire(c, time_.now(), settled);
-    bool live_waiters = !c.retired;
-    for (const ticket* t = c.reading.front(); t != nullptr && !live_waiters; t = t->next) {
-        live_waiters = !t->replies.empty();
-    }
-    if (!alive || !live_waiters) {
+    if (!alive || !wanted(c)) {
         break_channel(c, settled);
         settle(settled, own);
         return false;

@@ -88,7 +88,7 @@ void link::connect(lock& held) {
 }
 
 void link::connected(std::unique_ptr<wire> line) {
-    channels_.push_back(std::make_unique<channel>(std::move(line), time_point::max()));
+    channels_.push_back(std::make_unique<channel>(std::move(line), time_.now(), time_point::max()));
     current_ = channels_.back().get();
     current_->reader = channel::role::thread;
     backoff_ = duration::zero();

@@ -73,6 +73,27 @@ void server_link::exchange(std::span<const command> commands, std::span<result<r
     bool lost = false;
     run_once(commands, replies, give_up, false, lost);
     if (settle(commands, replies, give_up, lost)) return;
+    repair_scripts(commands, replies, give_up);
+}
+
+void server_link::begin(flight& f) {
+    f.way.commands = f.commands;
+    f.way.replies = f.replies;
+    f.way.give_up = f.give_up;
+    f.way.expected = f.commands.size();
+    for (const command& c : f.commands) f.way.bytes += encoded_size(c.args);
+    f.on = &pick();
+    f.on->begin(f.way);
+}
+
+void server_link::finish(flight& f) {
+    f.on->await(f.way);
+    if (settle(f.commands, f.replies, f.give_up, f.way.lost)) return;
+    repair_scripts(f.commands, f.replies, f.give_up);
+}
+
+void server_link::repair_scripts(std::span<const command> commands,
+                                 std::span<result<reply>> replies, time_point give_up) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
         if (says_noscript(replies[i]) && commands[i].body != nullptr) {
             load_script(commands[i], replies[i], give_up);
@@ -151,6 +172,31 @@ void server_link::submit(const command& c, time_point give_up, command_engine::c
     pick().submit(std::move(t));
 }
 
+void server_link::submit_behind(const command& first, const command& c, time_point give_up,
+                                command_engine::completion done) {
+    auto t = std::make_unique<async_ticket>();
+    append_command(t->storage, first.args);
+    append_command(t->storage, c.args);
+    t->name_storage = c.args[0];
+    t->again = c.again;
+    t->done = std::move(done);
+    t->raw = t->storage;
+    t->raw_name = t->name_storage;
+    t->bytes = t->storage.size();
+    t->loading = true;
+    t->expected = 2;
+    t->replies = {t->slots, 2};
+    t->give_up = give_up;
+    t->submitted = true;
+    pick().submit(std::move(t));
+}
+
+void server_link::retire_before(time_point moment) {
+    for (const auto& one : links_) one->retire_before(moment);
+    sessions_->retire_before(moment);
+    subscriber_->renew();
+}
+
 // EVALSHA becomes EVAL: a script that is not known would be found out by EXEC only, when the rest
 // of the transaction has been carried out.
 result<reply> server_link::transaction(std::span<const command> commands, time_point give_up) {
@@ -192,11 +238,13 @@ result<reply> server_link::transaction(std::span<const command> commands, time_p
         return std::move(last);
     }
     if (!last->is_error()) return std::move(last);
-    // EXECABORT says that a command was refused; the refusal itself says why.
+    // EXECABORT says that a command was refused; the refusal itself says why. Put together as the
+    // server does where it knows both.
     for (const result<reply>& r : answers) {
-        if (r && r->is_error() && &r != &last) return std::unexpected(to_error(*r));
+        if (!r || !r->is_error() || &r == &last) continue;
+        return reply::error("EXECABORT Transaction discarded because of: " + r->text());
     }
-    return std::unexpected(to_error(*last));
+    return std::move(last);
 }
 
 result<std::unique_ptr<command_session>> server_link::open_session(time_point give_up) {

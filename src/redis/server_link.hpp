@@ -38,6 +38,28 @@ public:
                                                                   channel_scope scope,
                                                                   push_handler handler,
                                                                   time_point give_up);
+    [[nodiscard]] subscriber& subscriptions() noexcept { return *subscriber_; }
+
+    /// exchange() in two halves, so that one thread can ask several servers at once.
+    /// Requires: what the spans point to outlives finish(); each flight that was begun is finished.
+    struct flight {
+        std::span<const command> commands;
+        std::span<result<reply>> replies;
+        time_point give_up;
+        ticket way{};
+        link* on = nullptr;
+    };
+    void begin(flight& f);
+    void finish(flight& f);
+
+    /// As submit(), with `first` in front of it in the same write on the same connection (ASKING).
+    /// A script that is not known is not loaded.
+    void submit_behind(const command& first, const command& c, time_point give_up,
+                       command_engine::completion done);
+
+    /// Nothing more is written to connections that were made before `moment`.
+    void retire_before(time_point moment);
+
     void read(redis_statistics& out) const;
 
     /// In a child of fork(): lets go of threads that do not exist there.
@@ -49,6 +71,8 @@ private:
                   time_point give_up, bool patient, bool& lost);
     [[nodiscard]] bool settle(std::span<const command> commands, std::span<result<reply>> replies,
                               time_point give_up, bool lost);
+    void repair_scripts(std::span<const command> commands, std::span<result<reply>> replies,
+                        time_point give_up);
     void load_script(const command& c, result<reply>& answer, time_point give_up);
 
     const profile profile_;

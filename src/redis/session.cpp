@@ -50,14 +50,14 @@ trace trace_of(std::string_view command_name) noexcept {
 
 class pooled_session final : public command_session {
 public:
-    pooled_session(std::shared_ptr<session_pool> pool, std::unique_ptr<wire> line)
-        : pool_(std::move(pool)), line_(std::move(line)) {}
+    pooled_session(std::shared_ptr<session_pool> pool, std::unique_ptr<wire> line, time_point born)
+        : pool_(std::move(pool)), line_(std::move(line)), born_(born) {}
 
     ~pooled_session() override {
         if (generation_ != process_generation()) return;  // the parent's, not ours
         const bool reusable = line_ && !watching_ && !stained_;
         if (line_ && !reusable) pool_->count_end();
-        pool_->give_back(reusable ? std::move(line_) : nullptr);
+        pool_->give_back(reusable ? std::move(line_) : nullptr, born_);
     }
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
@@ -74,6 +74,7 @@ private:
 
     std::shared_ptr<session_pool> pool_;
     std::unique_ptr<wire> line_;
+    time_point born_;
     std::string server_ = line_ ? to_string(line_->address()) : std::string();
     std::string bytes_;
     std::vector<reply> answers_;
@@ -101,6 +102,10 @@ void pooled_session::send(std::span<const command> commands, std::span<result<re
                           time_point give_up) {
     const time_point began = pool_->time_.now();
     if (generation_ != process_generation()) line_.reset();
+    if (line_ && pool_->retired(born_)) {
+        line_.reset();
+        pool_->count_end();
+    }
     if (!line_ || began >= give_up) {
         for (std::size_t i = 0; i < commands.size(); ++i) {
             replies[i] = fail(line_ ? errc::timed_out : errc::unavailable,
@@ -167,6 +172,7 @@ session_pool::session_pool(const profile& p, server_locator where, clock& time,
 
 result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) {
     std::unique_ptr<wire> line;
+    time_point born = time_.now();
     {
         const std::scoped_lock guard(mutex_);
         if (lent_ >= profile_.options.sessions) {
@@ -174,9 +180,10 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
                         fmt::format("session: all {} are lent; raise the option sessions", lent_));
         }
         while (!idle_.empty() && !line) {
-            line = std::move(idle_.back());
+            line = std::move(idle_.back().line);
+            born = idle_.back().born;
             idle_.pop_back();
-            if (quiet(line->stream())) continue;
+            if (born >= retired_until_ && quiet(line->stream())) continue;
             line.reset();
             count_end();
         }
@@ -184,8 +191,8 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
     }
     (line ? counts_->hits : counts_->misses).add();
     if (!line) {
-        const time_point limit = time_.now() + profile_.options.connect_timeout;
-        const time_point deadline = std::min(give_up, limit);
+        born = time_.now();
+        const time_point deadline = std::min(give_up, born + profile_.options.connect_timeout);
         auto address = where_(deadline);
         result<std::unique_ptr<wire>> made = std::unexpected(error{errc::unavailable, {}});
         if (address) {
@@ -203,13 +210,29 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
         counts_->open_connections.add();
         line = std::move(*made);
     }
-    return std::make_unique<pooled_session>(shared_from_this(), std::move(line));
+    return std::make_unique<pooled_session>(shared_from_this(), std::move(line), born);
 }
 
-void session_pool::give_back(std::unique_ptr<wire> line) noexcept {
+void session_pool::give_back(std::unique_ptr<wire> line, time_point born) noexcept {
     const std::scoped_lock guard(mutex_);
     --lent_;
-    if (line) idle_.push_back(std::move(line));
+    if (line) idle_.push_back({std::move(line), born});
+}
+
+bool session_pool::retired(time_point born) noexcept {
+    const std::scoped_lock guard(mutex_);
+    return born < retired_until_;
+}
+
+void session_pool::retire_before(time_point moment) {
+    std::vector<resting> ended;
+    const std::scoped_lock guard(mutex_);
+    retired_until_ = std::max(retired_until_, moment);
+    for (resting& one : idle_) {
+        if (one.born < retired_until_) ended.push_back(std::move(one));
+    }
+    std::erase_if(idle_, [](const resting& one) { return one.line == nullptr; });
+    for (std::size_t i = 0; i < ended.size(); ++i) count_end();
 }
 
 void session_pool::count_end() noexcept {

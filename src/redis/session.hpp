@@ -31,9 +31,14 @@ public:
     /// Errors: unavailable (all are lent, or no connection), denied, timed_out.
     [[nodiscard]] result<std::unique_ptr<command_session>> lend(time_point give_up);
 
+    /// Sessions that were lent before `moment` answer `unavailable` from now on, and their
+    /// connections are not lent again. What they wait for at this moment goes on.
+    void retire_before(time_point moment);
+
 private:
     friend class pooled_session;
-    void give_back(std::unique_ptr<wire> line) noexcept;
+    void give_back(std::unique_ptr<wire> line, time_point born) noexcept;
+    [[nodiscard]] bool retired(time_point born) noexcept;
     void count_end() noexcept;
 
     const profile profile_;
@@ -41,7 +46,12 @@ private:
     clock& time_;
     std::shared_ptr<counters> counts_;  ///< A lent session may outlive the client.
     std::mutex mutex_;
-    std::vector<std::unique_ptr<wire>> idle_;
+    struct resting {
+        std::unique_ptr<wire> line;
+        time_point born;
+    };
+    std::vector<resting> idle_;
+    time_point retired_until_ = time_point::min();
     std::size_t lent_ = 0;
 };
 

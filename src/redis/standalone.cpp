@@ -94,10 +94,4 @@ result<std::unique_ptr<redis_engine>> make_redis(redis_target target, clock& tim
     return std::make_unique<standalone_engine>(std::move(target), std::move(tls), time, chance);
 }
 
-result<std::unique_ptr<redis_engine>> open_redis(std::string_view text) {
-    auto target = parse_redis_url(text);
-    if (!target) return std::unexpected(target.error());
-    return make_redis(std::move(*target));
-}
-
 }  // namespace holdfast

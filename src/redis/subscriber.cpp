@@ -3,10 +3,14 @@
 // The map of topics is the truth; the connection is made to agree with it. A change while the
 // connection is up adds bytes to `pending_`; a new connection subscribes to the whole map.
 //
+// A sharded channel whose slot leaves the server is told of (an unsubscription that nobody asked
+// for, or MOVED as the answer to SSUBSCRIBE), forgotten here, and found again by the cluster.
+//
 // A silent connection is asked by PING after reply_timeout, and given up after as long again: else
 // a peer that vanished without a word would be listened to for ever.
 #include "redis/subscriber.hpp"
 
+#include "core/hash_slot.hpp"
 #include "redis/encode.hpp"
 #include "redis/fork_guard.hpp"
 
@@ -15,11 +19,20 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace holdfast::redis {
 namespace {
 
 constexpr std::size_t channels_per_command = 500;
+
+// "MOVED 3999 127.0.0.1:6381": an SSUBSCRIBE came to the wrong node.
+bool moved_slot(std::string_view text, unsigned& slot) {
+    constexpr std::string_view word = "MOVED ";
+    if (!text.starts_with(word)) return false;
+    const char* const begin = text.data() + word.size();
+    return std::from_chars(begin, text.data() + text.size(), slot).ec == std::errc();
+}
 
 std::string_view verb_of(channel_scope scope, bool add) {
     if (scope == channel_scope::sharded) return add ? "SSUBSCRIBE" : "SUNSUBSCRIBE";
@@ -103,18 +116,14 @@ result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view cha
     auto who = std::make_shared<listener>(std::move(handler));
     auto made = std::make_unique<live_subscription>(shared_from_this(), k, who);
     lock held(mutex_);
-    topic& t = topics_[k];
-    const bool first = t.listeners.empty();
-    t.listeners.push_back(who);
-    if (first && up_) {
-        ++asked_[k];
-        queue_words(verb_of(scope, true), scope, {k.channel});
-    }
-    if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
-    nudge_.raise();
+    join(held, k, who);
     while (true) {
         const auto found = topics_.find(k);
-        if (found != topics_.end() && found->second.confirmed) return made;
+        if (found == topics_.end()) {
+            held.unlock();
+            return fail(errc::unavailable, "SUBSCRIBE: the channel's slot is at another node");
+        }
+        if (found->second.confirmed) return made;
         const time_point now = time_.now();
         const bool refused = problem_code_ == errc::denied && !problem_.empty();
         if (now >= give_up || stopping_ || refused) {
@@ -125,6 +134,46 @@ result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view cha
         }
         time_.wait_until(held, changed_, give_up);
     }
+}
+
+void subscriber::join(lock& /*held*/, const key& k, const std::shared_ptr<listener>& who) {
+    topic& t = topics_[k];
+    const bool first = t.listeners.empty();
+    t.listeners.push_back(who);
+    if (first && up_) {
+        ++asked_[k];
+        queue_words(verb_of(k.scope, true), k.scope, {k.channel});
+    }
+    if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { serve(); });
+    nudge_.raise();
+}
+
+std::unique_ptr<subscription> subscriber::adopt(std::string_view channel, channel_scope scope,
+                                                push_handler handler) {
+    const key k{scope, std::string(channel)};
+    auto who = std::make_shared<listener>(std::move(handler));
+    auto made = std::make_unique<live_subscription>(shared_from_this(), k, who);
+    bool confirmed = false;
+    {
+        lock held(mutex_);
+        join(held, k, who);
+        topic& t = topics_[k];
+        confirmed = t.confirmed;
+        t.heard = true;
+    }
+    if (confirmed) who->tell({push_event::kind::gap, k.channel, {}});
+    return made;
+}
+
+void subscriber::on_moved(std::function<void(const std::string& channel)> told) {
+    const lock held(mutex_);
+    moved_ = std::move(told);
+}
+
+void subscriber::renew() {
+    const lock held(mutex_);
+    renewing_ = up_;
+    nudge_.raise();
 }
 
 void subscriber::leave(const key& k, const std::shared_ptr<listener>& who) {
@@ -188,6 +237,7 @@ bool subscriber::reconnect() {
     asked_.clear();
     pinged_ = false;
     heard_at_ = time_.now();
+    renewing_ = false;
     up_ = true;
     for (const channel_scope scope : {channel_scope::global, channel_scope::sharded}) {
         std::vector<std::string> all;
@@ -216,8 +266,12 @@ void subscriber::lose(std::string reason) {
 void subscriber::listen() {
     while (true) {
         {
-            const lock held(mutex_);
+            lock held(mutex_);
             if (stopping_) break;
+            if (renewing_) {
+                held.unlock();
+                return lose("the server is not the one to listen to any more");
+            }
         }
         if (!write_pending()) return;
         const bool blocked = out_sent_ < out_.size();
@@ -273,7 +327,15 @@ bool subscriber::read_pushed() {
         counts_->bytes_in.add(step.bytes);
         line_->replies().feed({room.data(), step.bytes});
         while (const auto pushed = line_->replies().next()) {
-            // Only a refused SUBSCRIBE answers with an error here (an ACL without the channel).
+            unsigned slot = 0;
+            if (pushed->is_error() && moved_slot(pushed->text(), slot)) {
+                forget_moved([slot](const key& k, const topic&) {
+                    return k.scope == channel_scope::sharded && hash_slot(k.channel) == slot;
+                });
+                continue;
+            }
+            // Else only a refused SUBSCRIBE answers with an error here (an ACL without the
+            // channel).
             if (pushed->is_error()) {
                 const error e = to_error(*pushed);
                 lose("SUBSCRIBE: " + e.detail);
@@ -297,12 +359,18 @@ void subscriber::dispatch(const reply& pushed) {
     if (parts.size() < 3) return;  // the answer to PING
     std::string_view what = parts[0].text();
     channel_scope scope = channel_scope::global;
-    if (what == "ssubscribe" || what == "smessage") {
+    if (what == "ssubscribe" || what == "smessage" || what == "sunsubscribe") {
         scope = channel_scope::sharded;
         what.remove_prefix(1);
     }
     const key k{scope, parts[1].text()};
     if (what == "subscribe") return confirm(k);
+    if (what == "unsubscribe" && scope == channel_scope::sharded) {
+        // Ours is answered when the topic is gone, or when it has been asked for again.
+        return forget_moved([&](const key& one, const topic& t) {
+            return one == k && t.confirmed && !asked_.contains(k);
+        });
+    }
     if (what != "message") return;
     std::vector<std::shared_ptr<listener>> who;
     {
@@ -314,6 +382,25 @@ void subscriber::dispatch(const reply& pushed) {
     counts_->pushed.add();
     const push_event event{push_event::kind::message, parts[1].text(), parts[2].text()};
     for (const auto& one : who) one->tell(event);
+}
+
+void subscriber::forget_moved(const std::function<bool(const key&, const topic&)>& which) {
+    std::vector<std::string> gone;
+    std::function<void(const std::string&)> told;
+    {
+        const lock held(mutex_);
+        for (const auto& [k, t] : topics_) {
+            if (which(k, t)) gone.push_back(k.channel);
+        }
+        for (const std::string& channel : gone) {
+            topics_.erase({channel_scope::sharded, channel});
+            asked_.erase({channel_scope::sharded, channel});
+        }
+        told = moved_;
+        changed_.notify_all();
+    }
+    if (!told) return;
+    for (const std::string& channel : gone) told(channel);
 }
 
 void subscriber::confirm(const key& k) {

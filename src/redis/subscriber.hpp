@@ -49,6 +49,18 @@ public:
                                                                   push_handler handler,
                                                                   time_point give_up);
 
+    /// Takes over a channel that was heard elsewhere, without waiting: a `gap` is told as soon as
+    /// the server has confirmed.
+    [[nodiscard]] std::unique_ptr<subscription> adopt(std::string_view channel, channel_scope scope,
+                                                      push_handler handler);
+
+    /// Told, on this thread, of a sharded channel that this server does not serve any more. It is
+    /// forgotten here. Requires: set before the first subscription.
+    void on_moved(std::function<void(const std::string& channel)> told);
+
+    /// Gives up the present connection and makes a new one.
+    void renew();
+
     /// Ends the thread. No handler runs afterwards.
     void stop();
     void disown() noexcept;
@@ -67,6 +79,7 @@ private:
     };
     using lock = std::unique_lock<std::mutex>;
 
+    void join(lock& held, const key& k, const std::shared_ptr<listener>& who);
     void leave(const key& k, const std::shared_ptr<listener>& who);
     void serve();
     [[nodiscard]] bool reconnect();
@@ -77,6 +90,7 @@ private:
     [[nodiscard]] bool read_pushed();
     void dispatch(const reply& pushed);
     void confirm(const key& k);
+    void forget_moved(const std::function<bool(const key&, const topic&)>& which);
     void lose(std::string reason);
 
     const profile profile_;
@@ -92,7 +106,9 @@ private:
     std::string pending_;       ///< Bytes of SUBSCRIBE and UNSUBSCRIBE to be written.
     std::string problem_;       ///< Why there is no connection.
     errc problem_code_ = errc::unavailable;
+    std::function<void(const std::string&)> moved_;
     bool stopping_ = false;
+    bool renewing_ = false;
     bool up_ = false;  ///< There is a connection, so changes go to pending_.
     std::thread thread_;
     event nudge_;

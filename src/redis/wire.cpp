@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The greeting has two trips. AUTH travels alone: whatever follows must never be carried out as the
+// The greeting has few trips. AUTH travels alone: whatever follows must never be carried out as the
 // anonymous user because the login was refused. The rest (name, database, the caller's own
-// commands, ROLE) travels together.
+// commands) travels together; but where a role is expected, the caller's own commands wait until
+// ROLE has been answered, for they may write.
 //
 // CLIENT SETNAME may be refused by an ACL: it is a courtesy to whoever reads CLIENT LIST.
 // PING stands for the first real command: it brings out NOAUTH, LOADING and a full server.
@@ -63,7 +64,10 @@ greeting opening(const profile& p) {
     if (!o.client_name.empty()) g.add({"CLIENT", "SETNAME", o.client_name});
     if (o.database != 0) g.add({"SELECT", std::to_string(o.database)});
     g.add({"PING"});
-    if (!p.expected_role.empty()) g.add({"ROLE"});
+    if (!p.expected_role.empty()) {
+        g.add({"ROLE"});
+        return g;
+    }
     for (const auto& own : o.on_connect_commands) g.add(own);
     return g;
 }
@@ -114,6 +118,12 @@ result<std::unique_ptr<wire>> wire::open(const server_address& address, const pr
     }
     if (auto done = say(*made, opening(p), p, deadline, time, go_on); !done) {
         return explain(done.error());
+    }
+    if (!p.expected_role.empty() && !p.options.on_connect_commands.empty()) {
+        const greeting own{p.options.on_connect_commands};
+        if (auto done = say(*made, own, p, deadline, time, go_on); !done) {
+            return explain(done.error());
+        }
     }
     return made;
 }

@@ -26,8 +26,4 @@ struct lease_keys {
 
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name);
 
-/// The hash slot of a key, as Redis Cluster computes it: CRC16 of the hash tag, or of the whole
-/// key.
-[[nodiscard]] unsigned hash_slot(std::string_view key) noexcept;
-
 }  // namespace holdfast

@@ -31,6 +31,9 @@ struct command_engine_factory {
     std::string name;
     /// Called once for each case. The engines may share a server: cases use keys of their own.
     std::function<std::shared_ptr<command_engine>()> make;
+    /// Whose subscribers PUBLISH counts when a script or a transaction calls it. A node of a
+    /// cluster counts its own alone.
+    enum class counted : std::uint8_t { everyone, own_node } published = counted::everyone;
 };
 
 inline void PrintTo(const command_engine_factory& f, std::ostream* out) {

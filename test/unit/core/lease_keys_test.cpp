@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/hash_slot.hpp"
 #include "engine/redis/lease_keys.hpp"
 
 #include <gtest/gtest.h>

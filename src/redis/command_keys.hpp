@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/command.hpp>
+#include <holdfast/error.hpp>
+
+#include <optional>
+#include <span>
+
+/// Which words of a command are keys, and so which slot it belongs to.
+///
+/// A small table of the shapes that commands have. A command that is not in it has its key as the
+/// first argument, as most have; if that is wrong, the server says so (MOVED or CROSSSLOT).
+namespace holdfast::redis {
+
+/// Nothing for a command without keys.
+/// Errors: invalid_argument (CROSSSLOT), if its keys are in different slots.
+[[nodiscard]] result<std::optional<unsigned>> slot_of(const command& c);
+
+/// The same for several commands that must stay together.
+[[nodiscard]] result<std::optional<unsigned>> slot_of(std::span<const command> commands);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/command_seam/command_seam.hpp"
+#include "support/redis_server.hpp"
+
+#include <holdfast/redis.hpp>
+
+namespace holdfast::test {
+namespace {
+
+// Started by the first case, ended with the program.
+std::shared_ptr<command_engine> open_shared() {
+    static redis_server servers;
+    return open_redis(servers.url()).value();
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(redis_standalone, command_seam,
+                         testing::Values(command_engine_factory{"redis_standalone", open_shared}));
+
+}  // namespace holdfast::test
