@@ -23,8 +23,8 @@
 ///
 /// Time is read once per command that a caller gives (`begin`): a script or a transaction is one
 /// such command, so it sees one time, and keys expire only between commands. Each command also
-/// removes a few keys whose time has passed: more than a command can add, so that the work left
-/// over never grows.
+/// removes a few keys whose time has passed: more than a plain command can add. What a script or a
+/// transaction adds beyond that is removed over the commands that follow.
 ///
 /// Requires: mutex() is held around everything but hub().
 namespace holdfast::memory {

@@ -47,9 +47,10 @@ class memory_engine : public command_engine {
 public:
     /// Removes keys whose time has passed, at most a bounded number; answers how many.
     ///
-    /// Every command does a little of this itself, more than it can add, so an engine in use needs
-    /// nobody to call it. An idle one keeps what it held when the last command came: keys whose
-    /// time has passed are never seen again, but their memory comes back only with the next
+    /// Every command does a little of this itself, more than a plain command can add, so an engine
+    /// in use rarely needs anybody to call it (a script or a transaction can set more keys than the
+    /// next few commands remove). An idle one keeps what it held when the last command came: keys
+    /// whose time has passed are never seen again, but their memory comes back only with the next
     /// commands, sixteen keys each, or from here. It has no thread for that, which would also stand
     /// in the way of virtual time: an owner to whom that memory matters calls this until it
     /// answers 0.
