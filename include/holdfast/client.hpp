@@ -87,6 +87,9 @@ private:
 ///     redis://host:6379/0     Redis (rediss:// with TLS, redis+unix:///path for a socket); the
 ///                             client's options are in redis.hpp, and prefix= (default "lock:") is
 ///                             what stands before a name in its key
+///     redis-sentinel://h,h,h/NAME
+///                             the master that these Sentinels watch (redis_topology.hpp); see its
+///                             limits: replication is asynchronous
 ///
 /// Errors: invalid_argument (unknown scheme or option; the detail says what was meant), unsupported
 /// (an engine that this build leaves out), unavailable, denied.

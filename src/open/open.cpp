@@ -35,6 +35,8 @@ constexpr std::array engines{
     engine{"redis", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"rediss", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"redis-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"rediss-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
 };
 
 }  // namespace

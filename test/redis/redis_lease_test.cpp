@@ -3,6 +3,7 @@
 // What leases promise on Redis in particular: fences that survive lost data, other programs' locks
 // on the same key, a server in trouble, messages that are lost.
 #include "support/child_process.hpp"
+#include "support/redis_sentinel_group.hpp"
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"
 
@@ -172,6 +173,24 @@ TEST_F(redis_lease, a_thousand_buyers_buy_exactly_what_is_there) {
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(sold, stock);
     EXPECT_EQ(server.raw("GET", "stock").text(), "0");
+}
+
+TEST(redis_sentinel_lease, survives_the_failover_of_its_engine_with_larger_fences_after_it) {
+    test::redis_sentinel_group group;
+    auto one = open(group.url() + "?reply_timeout=500ms&connect_timeout=500ms").value();
+    auto two = open(group.url() + "?reply_timeout=500ms&connect_timeout=500ms").value();
+    const acquire_options patient{.ttl = 20s, .wait = 15s};
+    auto held = one.mutex("job").acquire(patient).value();
+    const auto before = held.fence();
+    group.master().raw("WAIT", 2, 2000);  // the case is the failover, not what it may lose
+    group.failover();
+    EXPECT_EQ(two.mutex("job").acquire({.ttl = 20s, .wait = 3s}).error(), errc::timed_out)
+        << "the new master excludes others too";
+    EXPECT_TRUE(held.held());
+    EXPECT_TRUE(std::move(held).release());
+    auto next = two.mutex("job").acquire(patient);
+    ASSERT_TRUE(next) << to_string(next.error());
+    EXPECT_GT(next->fence(), before);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/hash_slot.hpp"
 #include "engine/redis/lease_keys.hpp"
+#include "core/hash_slot.hpp"
 
 #include <gtest/gtest.h>
 
