@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/lease.hpp>
 
-#include "lock/fork_watch.hpp"
 #include "lock/lock_runtime.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 #include "lock/lock_runtime.hpp"
 
 #include "core/validity.hpp"
-#include "lock/fork_watch.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -2,14 +2,12 @@
 //
 // The engine of a cluster: cluster_core, guarded against fork().
 #include "redis/cluster_core.hpp"
-#include "redis/fork_guard.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <holdfast/redis_topology.hpp>
 
 namespace holdfast {
 namespace {
-
-using redis::process_generation;
 
 std::unexpected<error> forked() {
     return fail(errc::unavailable, "this client was made before fork(): a child must open its own");
@@ -55,9 +53,9 @@ public:
     }
 
 private:
-    [[nodiscard]] bool ours() const noexcept { return generation_ == process_generation(); }
+    [[nodiscard]] bool ours() const noexcept { return generation_ == detail::fork_generation(); }
 
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
     std::shared_ptr<redis::cluster_core> core_;
 };
 

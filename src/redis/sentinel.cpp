@@ -11,10 +11,10 @@
 //   takes writes that will be lost. So the sentinels are asked every second, and when they announce
 //   a switch; connections to a server that they no longer name are retired, before it says a word.
 #include "redis/background.hpp"
-#include "redis/fork_guard.hpp"
 #include "redis/owned_command.hpp"
 #include "redis/sentinel_group.hpp"
 #include "redis/server_link.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <holdfast/redis_topology.hpp>
 
@@ -24,8 +24,6 @@
 
 namespace holdfast {
 namespace {
-
-using redis::process_generation;
 
 constexpr duration first_pause = std::chrono::milliseconds(10);
 constexpr duration longest_pause = std::chrono::milliseconds(200);
@@ -296,9 +294,9 @@ public:
     }
 
 private:
-    [[nodiscard]] bool ours() const noexcept { return generation_ == process_generation(); }
+    [[nodiscard]] bool ours() const noexcept { return generation_ == detail::fork_generation(); }
 
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
     std::shared_ptr<sentinel_core> core_;
 };
 

@@ -5,7 +5,7 @@
 #include "redis/session.hpp"
 
 #include "redis/encode.hpp"
-#include "redis/fork_guard.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -54,7 +54,7 @@ public:
         : pool_(std::move(pool)), line_(std::move(line)), born_(born) {}
 
     ~pooled_session() override {
-        if (generation_ != process_generation()) return;  // the parent's, not ours
+        if (generation_ != detail::fork_generation()) return;  // the parent's, not ours
         const bool reusable = line_ && !watching_ && !stained_;
         if (line_ && !reusable) pool_->count_end();
         pool_->give_back(reusable ? std::move(line_) : nullptr, born_);
@@ -78,7 +78,7 @@ private:
     std::string server_ = line_ ? to_string(line_->address()) : std::string();
     std::string bytes_;
     std::vector<reply> answers_;
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
     bool watching_ = false;
     bool stained_ = false;
 };
@@ -101,7 +101,7 @@ std::string pooled_session::describe(std::string_view name, std::string_view wha
 void pooled_session::send(std::span<const command> commands, std::span<result<reply>> replies,
                           time_point give_up) {
     const time_point began = pool_->time_.now();
-    if (generation_ != process_generation()) line_.reset();
+    if (generation_ != detail::fork_generation()) line_.reset();
     if (line_ && pool_->retired(born_)) {
         line_.reset();
         pool_->count_end();

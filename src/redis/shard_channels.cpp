@@ -4,7 +4,7 @@
 // runs, and a handler may come here.
 #include "redis/shard_channels.hpp"
 
-#include "redis/fork_guard.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -27,7 +27,7 @@ public:
                        std::shared_ptr<listener> who)
         : home_(std::move(home)), which_(which), who_(std::move(who)) {}
     ~shard_subscription() override {
-        if (generation_ != process_generation()) return;
+        if (generation_ != detail::fork_generation()) return;
         who_->end();
         home_->leave(which_);
     }
@@ -36,7 +36,7 @@ private:
     std::shared_ptr<shard_channels> home_;
     shard_channels::place which_;
     std::shared_ptr<listener> who_;
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
 };
 
 result<std::unique_ptr<subscription>> shard_channels::subscribe(std::string_view channel,

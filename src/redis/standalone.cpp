@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The engine of one server: everything goes there.
-#include "redis/fork_guard.hpp"
 #include "redis/server_link.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <holdfast/redis.hpp>
 
 namespace holdfast {
 namespace {
-
-using redis::process_generation;
 
 std::unexpected<error> forked() {
     return fail(errc::unavailable, "this client was made before fork(): a child must open its own");
@@ -74,10 +72,10 @@ public:
     }
 
 private:
-    [[nodiscard]] bool ours() const noexcept { return generation_ == process_generation(); }
+    [[nodiscard]] bool ours() const noexcept { return generation_ == detail::fork_generation(); }
 
     clock& time_;
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
     std::unique_ptr<redis::server_link> server_;
 };
 

@@ -12,7 +12,7 @@
 
 #include "core/hash_slot.hpp"
 #include "redis/encode.hpp"
-#include "redis/fork_guard.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -57,7 +57,7 @@ public:
                       std::shared_ptr<listener> who)
         : home_(std::move(home)), key_(std::move(k)), who_(std::move(who)) {}
     ~live_subscription() override {
-        if (generation_ != process_generation()) return;
+        if (generation_ != detail::fork_generation()) return;
         who_->end();
         home_->leave(key_, who_);
     }
@@ -66,7 +66,7 @@ private:
     std::shared_ptr<subscriber> home_;
     subscriber::key key_;
     std::shared_ptr<listener> who_;
-    std::uint64_t generation_ = process_generation();
+    unsigned generation_ = detail::fork_generation();
 };
 
 subscriber::subscriber(const profile& p, server_locator where, clock& time, entropy& chance,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Notices fork(): a child holds nothing.
+/// Notices fork(): a child holds nothing, and must not use its parent's connections.
 ///
 /// A child has a copy of every lease but none of the threads that keep them, and a parent that
 /// still holds them. So everything that holds notes the generation in which it was made, and counts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lock/fork_watch.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <pthread.h>
 
