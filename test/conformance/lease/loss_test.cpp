@@ -157,6 +157,10 @@ TEST_P(loss_promise, an_engine_that_is_away_is_unavailable_and_nothing_is_held) 
 }
 
 TEST_P(loss_promise, a_child_of_fork_holds_nothing_and_disturbs_nothing) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "allowed: the thread sanitizer does not follow a process with threads through "
+                    "fork(); the other builds run this";
+#endif
     auto held = take(one);
     const pid_t child = ::fork();
     if (child == 0) {
