@@ -268,6 +268,11 @@ void link::break_channel(channel& c, ticket_list& settled) {
         t->lost = true;
         settled.push_back(*t);
     }
+    // Their threads are told only after this, and may look in meanwhile: not at what is gone.
+    for (ticket* t = settled.front(); t != nullptr; t = t->next) {
+        t->where = ticket::place::outside;
+        t->on = nullptr;
+    }
     counts_.disconnects.add();
     counts_.open_connections.take();
     drop(c);
