@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acquire_machine.hpp"
 
+#include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
 #include <fmt/format.h>
@@ -22,11 +23,6 @@ constexpr duration longest_look = 1s;
 
 constexpr duration first_pause = 10ms;
 constexpr duration longest_pause = 500ms;
-
-template <class... Cases>
-struct overloaded : Cases... {
-    using Cases::operator()...;
-};
 
 }  // namespace
 

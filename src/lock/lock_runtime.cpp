@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/lock_runtime.hpp"
 
+#include "core/overloaded.hpp"
 #include "core/validity.hpp"
 #include "runtime/fork_watch.hpp"
 
@@ -18,11 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr duration shortest_ttl = 10ms;
 constexpr duration longest_ttl = 24h;
-
-template <class... Cases>
-struct overloaded : Cases... {
-    using Cases::operator()...;
-};
 
 std::string in_ms(duration d) {
     return fmt::format("{} ms", std::chrono::duration<double, std::milli>(d).count());

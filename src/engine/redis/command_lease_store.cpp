@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "core/overloaded.hpp"
 #include "engine/redis/lease_keys.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,8 @@
 
 namespace holdfast {
 namespace {
+
+using detail::overloaded;
 
 struct lease_scripts {
     script acquire{
@@ -54,11 +57,6 @@ std::int64_t to_ms(duration d) {
 result<lease_reply> misfit(const reply& r) {
     return fail(errc::corrupt, "a lease script answered " + to_string(r));
 }
-
-template <class... Cases>
-struct overloaded : Cases... {
-    using Cases::operator()...;
-};
 
 result<lease_reply> acquired(const ask::acquire& asked, const reply& r) {
     const auto& parts = r.elements();
