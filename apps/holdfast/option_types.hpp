@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/clock.hpp>
-#include <holdfast/error.hpp>
+#include <holdfast/span_text.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// The kinds of option values that Holdfast's commands take, each with an error that says what
 /// would be right.
 namespace holdfast::app {
-
-/// "500us", "200ms", "10s", "2m", "1h", or 0. Errors: invalid_argument.
-[[nodiscard]] result<duration> parse_span(std::string_view text);
-
-/// As parse_span takes it: the largest unit that says it exactly.
-[[nodiscard]] std::string show_span(duration d);
 
 struct whole_range {
     int least;

@@ -43,7 +43,7 @@ namespace ask {
 enum class when_busy : std::uint8_t { refuse, stand_in_line };
 
 /// Grants the name to the owner, or (again) says who has it first. Repeating it for an owner that
-/// holds the name answers the same fence and renews.
+/// holds the name renews, and answers a fence of this holder's: never below the one before.
 struct acquire {
     lock_name name;
     owner_token owner;
@@ -53,6 +53,9 @@ struct acquire {
     line_ticket ticket;
     /// How many further fences to reserve after the granted one, for passing the lease on locally.
     std::uint32_t spare_fences = 0;
+    /// Takes a free name before those in line, and leaves it to the quickest when it is told that
+    /// the name is free. More throughput, no fairness.
+    bool barge = false;
 };
 
 /// Makes the lease run for `ttl` from now, if the owner still holds it. Never shortens it.
@@ -61,6 +64,8 @@ struct renew {
     owner_token owner;
     lease_mode mode;
     duration ttl;
+    /// As granted, for whoever lists the names. 0: not told.
+    fencing_token fence = {};
 };
 
 /// Ends the owner's lease and hands the name to the next in line.
@@ -91,9 +96,10 @@ struct busy {
     duration look_after;
     std::uint32_t ahead = 0;
     line_ticket ticket;
-    /// The holder's fence; 0 if the engine cannot say (another program holds it). A push with a
-    /// fence not above it is older than this answer: it travelled slower and means nothing now.
-    fencing_token holder;
+    /// No fence above this one had been given for the name when this was answered; 0 if the engine
+    /// cannot say. A push with a fence not above it is older than this answer: it travelled slower
+    /// and means nothing now.
+    fencing_token latest;
 };
 
 struct renewed {
@@ -116,7 +122,7 @@ using lease_reply =
     std::variant<answer::lost, answer::granted, answer::busy, answer::renewed, answer::released>;
 
 /// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's
-/// last answered look, for `ttl` from that moment.
+/// last answered look, for `ttl` from that moment. A `ttl` of zero: nothing is held yet, ask now.
 struct handed_over {
     owner_token owner;
     fencing_token fence;
@@ -142,6 +148,7 @@ struct capabilities {
 struct lease_info {
     std::string name;
     lease_mode mode;
+    /// 0 if the engine does not know it (yet): another program's lock, or one that is too young.
     fencing_token fence;
     /// Empty if it never expires (another program's lock without a ttl).
     std::optional<duration> remaining;
@@ -159,6 +166,7 @@ public:
     [[nodiscard]] virtual capabilities can() const noexcept = 0;
 
     /// Carries out each request; one trip where the engine allows it; each has its own outcome.
+    /// Requests about one name in one call are carried out in no particular order.
     /// Blocks: until all are answered, at most until `give_up`.
     /// Requires: replies.size() == requests.size().
     virtual void exchange(std::span<const lease_request> requests,

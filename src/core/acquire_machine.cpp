@@ -91,7 +91,7 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
             fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value()))};
     }
     ticket_ = seen.ticket;
-    holder_ = seen.holder;
+    latest_ = seen.latest;
     waited_ = true;
     maybe_there_ = true;
     if (now >= plan_.wait_until) return leave(out_of_time(), now);
@@ -135,13 +135,14 @@ acquire_machine::action acquire_machine::on_look_again(time_point now) {
 
 // A push travels on a connection of its own and may come later than the answer to a look that was
 // sent after it; believing it from that look on would be believing too long. The fence tells: only
-// a grant above the holder that the look saw came after it, and is believed from the moment before
-// that look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
+// a grant above all that had been given at that look came after it, and is believed from the moment
+// before the look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
 // answers the same grant, renewed.
 acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
-    if (holder_.value != 0 && given.fence <= holder_) return sleep{wake_at_};
+    if (given.ttl == duration::zero()) return ask(now);
+    if (latest_.value != 0 && given.fence <= latest_) return sleep{wake_at_};
     const time_point end = believed_until(not_before_, given.ttl);
-    if (holder_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
+    if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
                         .believed_until = end,
                         .renew_at = renew_at(not_before_, given.ttl),

@@ -99,7 +99,7 @@ private:
     acquire_plan plan_;
     phase phase_ = phase::asking;
     line_ticket ticket_;
-    fencing_token holder_;
+    fencing_token latest_;
     time_point sent_;
     time_point wake_at_;
     /// The moment before the last answered look: nothing was ours then.

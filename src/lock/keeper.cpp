@@ -86,7 +86,8 @@ void keeper::send_renewals(std::vector<keeper_book::entry> due, time_point now) 
     requests.reserve(due.size());
     for (const auto& lease : due) {
         patience = std::min(patience, std::max<duration>(lease->ttl / 4, 5ms));
-        requests.emplace_back(ask::renew{lease->name, lease->owner, lease->mode, lease->ttl});
+        requests.emplace_back(
+            ask::renew{lease->name, lease->owner, lease->mode, lease->ttl, lease->fence});
     }
     store_->submit(std::move(requests), later(now, patience),
                    [d = desk_, due = std::move(due)](std::size_t index, result<lease_reply> reply) {

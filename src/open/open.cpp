@@ -37,6 +37,8 @@ constexpr std::array engines{
     engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"redis-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"rediss-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"redis-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"rediss-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
 };
 
 }  // namespace

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// redis:, rediss:, redis+unix: and redis-sentinel:, with the options of the client
-// (include/holdfast/redis.hpp, redis_topology.hpp) and one of the locks: prefix, the text before
-// each name in its key.
+// redis:, rediss:, redis+unix:, redis-sentinel: and redis-cluster:, with the options of the client
+// (include/holdfast/redis.hpp, redis_topology.hpp) and those of the locks: prefix, quarantine,
+// replicas, replica_wait.
 #include "engine/redis/command_lease_store.hpp"
 #include "open/engines.hpp"
 
 #include <holdfast/redis_topology.hpp>
+#include <holdfast/span_text.hpp>
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -15,29 +19,78 @@ namespace holdfast::detail {
 
 namespace {
 
-result<std::unique_ptr<redis_engine>> connect(const url& where, const client_options& options) {
+// As long as the longest ttl of most: the mutex's default.
+constexpr duration usual_quarantine = std::chrono::seconds(30);
+
+result<std::unique_ptr<redis_engine>> connect(const url& where, const client_options& options,
+                                              const command_lease_options& leases) {
+    if (where.scheme.ends_with("-cluster")) {
+        auto target = parse_redis_cluster_url(where);
+        if (!target) return std::unexpected(std::move(target.error()));
+        return make_redis_cluster(std::move(*target), *options.time, *options.chance);
+    }
+    // Where grants are careful, they look after the fence themselves.
+    const auto greet = [&](redis_options& o) {
+        if (!leases.careful()) o.on_connect_commands.push_back(raise_fence_command());
+    };
     if (where.scheme.ends_with("-sentinel")) {
         auto target = parse_redis_sentinel_url(where);
         if (!target) return std::unexpected(std::move(target.error()));
-        target->options.on_connect_commands.push_back(raise_fence_command());
+        greet(target->options);
         return make_redis_sentinel(std::move(*target), *options.time, *options.chance);
     }
     auto target = parse_redis_url(where);
     if (!target) return std::unexpected(std::move(target.error()));
-    target->options.on_connect_commands.push_back(raise_fence_command());
+    greet(target->options);
     return make_redis(std::move(*target), *options.time, *options.chance);
+}
+
+std::unexpected<error> wrong(std::string_view option, std::string_view takes) {
+    return fail(errc::invalid_argument,
+                fmt::format("option {} of the URL takes {}", option, takes));
+}
+
+// Takes the options of the locks out of the URL.
+result<command_lease_options> lease_options(url& where) {
+    command_lease_options leases;
+    if (auto prefix = take_option(where, "prefix")) leases.prefix = std::move(*prefix);
+    const bool cluster = where.scheme.ends_with("-cluster");
+    if (cluster) leases.scope = key_scope::slot;
+    if (cluster || where.scheme.ends_with("-sentinel")) leases.quarantine = usual_quarantine;
+    if (const auto text = take_option(where, "quarantine")) {
+        const auto span = *text == "off" ? result<duration>() : parse_span(*text);
+        if (!span || *span > std::chrono::hours(24)) {
+            return wrong("quarantine", "off, or a time such as 30s or 5m, at most a day");
+        }
+        leases.quarantine = *span;
+    }
+    if (const auto text = take_option(where, "replicas")) {
+        const char* const end = text->data() + text->size();
+        const auto [rest, problem] = std::from_chars(text->data(), end, leases.replicas);
+        if (problem != std::errc{} || rest != end || leases.replicas > 100) {
+            return wrong("replicas", "how many must confirm a grant, from 0 to 100");
+        }
+    }
+    if (const auto text = take_option(where, "replica_wait")) {
+        const auto span = parse_span(*text);
+        if (!span || *span < std::chrono::milliseconds(1) || *span > std::chrono::minutes(1)) {
+            return wrong("replica_wait", "a time from 1ms to 1m");
+        }
+        leases.replica_wait = *span;
+    }
+    return leases;
 }
 
 }  // namespace
 
 result<std::shared_ptr<lease_store>> open_redis(const url& where, const client_options& options) {
     url rest = where;
-    command_lease_options leases;
-    if (auto prefix = take_option(rest, "prefix")) leases.prefix = std::move(*prefix);
-    auto engine = connect(rest, options);
+    auto leases = lease_options(rest);
+    if (!leases) return std::unexpected(std::move(leases.error()));
+    auto engine = connect(rest, options, *leases);
     if (!engine) return std::unexpected(std::move(engine.error()));
     return std::make_shared<command_lease_store>(std::move(*engine), *options.chance,
-                                                 std::move(leases));
+                                                 std::move(*leases));
 }
 
 }  // namespace holdfast::detail

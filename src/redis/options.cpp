@@ -3,6 +3,7 @@
 // From a URL to a redis_target: each option is one row of a table, so that the list of known names
 // for "did you mean" cannot drift from what is read.
 #include <holdfast/redis.hpp>
+#include <holdfast/span_text.hpp>
 #include <holdfast/suggest.hpp>
 
 #include <fmt/format.h>
@@ -30,19 +31,12 @@ std::optional<std::uint64_t> number(std::string_view text, std::string_view& suf
 }
 
 result<void> read_duration(std::string_view name, const std::string& text, duration& out) {
-    std::string_view unit;
-    const auto value = number(text, unit);
-    using namespace std::chrono;
-    constexpr std::array units{std::pair<std::string_view, duration>{"us", microseconds(1)},
-                               std::pair<std::string_view, duration>{"ms", milliseconds(1)},
-                               std::pair<std::string_view, duration>{"s", seconds(1)},
-                               std::pair<std::string_view, duration>{"m", minutes(1)}};
-    const auto found = std::ranges::find(units, unit, [](const auto& u) { return u.first; });
-    if (!value || *value == 0 || *value > 100'000'000 || found == units.end()) {
+    const auto span = parse_span(text);
+    if (!span || *span == duration::zero()) {
         return wrong(name, "a time such as 500us, 200ms, 2s or 1m");
     }
-    out = static_cast<duration::rep>(*value) * found->second;
-    if (out > hours(24)) return wrong(name, "at most a day");
+    out = *span;
+    if (out > std::chrono::hours(24)) return wrong(name, "at most a day");
     return {};
 }
 

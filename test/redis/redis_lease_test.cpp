@@ -31,11 +31,13 @@ protected:
     client two = connect();
 };
 
-TEST_F(redis_lease, the_key_is_the_plain_name_and_holds_owner_and_fence) {
+TEST_F(redis_lease, the_key_is_the_plain_name_and_holds_the_owner_and_after_a_renewal_the_fence) {
     const auto held = one.mutex("orders/42").acquire(brief()).value();
-    const std::string value = server.raw("GET", "lock:orders/42").text();
-    ASSERT_GT(value.size(), 33U);
-    EXPECT_EQ(value.substr(33), to_string(held.fence()));
+    const auto value = [&] { return server.raw("GET", "lock:orders/42").text(); };
+    ASSERT_EQ(value().size(), 33U);
+    EXPECT_EQ(value().back(), ':');
+    test::wait_for("a renewal", [&] { return one.statistics().renewed > 0; });
+    EXPECT_EQ(value().substr(33), to_string(held.fence()));
     EXPECT_GT(server.raw("PTTL", "lock:orders/42").number(), 0);
     EXPECT_GT(server.raw("PTTL", "holdfast:fence").number(), 0) << "nothing stays for ever";
 }
@@ -108,6 +110,40 @@ TEST_F(redis_lease, redis_pys_lock_and_ours_exclude_each_other) {
     EXPECT_TRUE(one.mutex("job").acquire(brief(5s)));
 }
 
+TEST_F(redis_lease, waiting_for_another_programs_lock_does_not_touch_it) {
+    const std::string token = "0123456789abcdef0123456789abcdef";  // as redis-py's look
+    server.raw("SET", "lock:job", token, "NX", "PX", 60000);
+    EXPECT_EQ(one.mutex("job").acquire(brief(50ms)).error(), errc::timed_out);
+    EXPECT_EQ(server.raw("GET", "lock:job").text(), token);
+}
+
+TEST_F(redis_lease, an_uncontended_pair_is_three_commands_in_two_trips) {
+    auto warm = one.mutex("job").acquire(brief()).value();
+    ASSERT_TRUE(std::move(warm).release());
+    server.raw("CONFIG", "RESETSTAT");
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(one.mutex("job").acquire(brief()).value().release());
+    }
+    const std::string seen = server.raw("INFO", "commandstats").text();
+    for (const auto* expected : {"cmdstat_set:calls=10,", "cmdstat_incrby:calls=10,",
+                                 "cmdstat_evalsha:calls=10,", "cmdstat_get:calls=10,"}) {
+        EXPECT_NE(seen.find(expected), std::string::npos) << expected << " in " << seen;
+    }
+}
+
+TEST_F(redis_lease, while_somebody_waits_a_plain_set_nx_cannot_overtake_the_line) {
+    auto held = one.mutex("job").acquire({.ttl = 500ms, .wait = 0s, .max_hold = 500ms}).value();
+    auto waiter = std::async(std::launch::async, [&] {
+        return two.mutex("job").acquire({.ttl = 30s, .wait = 20s}).value().fence();
+    });
+    test::wait_for("a place in line", [&] { return one.list("job")->at(0).waiters == 1; });
+    auto stranger = server.connect();
+    while (waiter.wait_for(0s) != std::future_status::ready) {
+        ASSERT_TRUE(stranger.ask("SET", "lock:job", "stranger", "NX", "PX", 30000).is_nil());
+    }
+    EXPECT_GT(waiter.get(), held.fence());
+}
+
 TEST_F(redis_lease, a_value_of_another_kind_is_corrupt_and_stays_untouched) {
     server.raw("RPUSH", "lock:job", "a", "b");
     for (const duration wait : {duration(0s), duration(2s)}) {
@@ -177,8 +213,10 @@ TEST_F(redis_lease, a_thousand_buyers_buy_exactly_what_is_there) {
 
 TEST(redis_sentinel_lease, survives_the_failover_of_its_engine_with_larger_fences_after_it) {
     test::redis_sentinel_group group;
-    auto one = open(group.url() + "?reply_timeout=500ms&connect_timeout=500ms").value();
-    auto two = open(group.url() + "?reply_timeout=500ms&connect_timeout=500ms").value();
+    const std::string url =
+        group.url() + "?reply_timeout=500ms&connect_timeout=500ms&quarantine=off";
+    auto one = open(url).value();
+    auto two = open(url).value();
     const acquire_options patient{.ttl = 20s, .wait = 15s};
     auto held = one.mutex("job").acquire(patient).value();
     const auto before = held.fence();

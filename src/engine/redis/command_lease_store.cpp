@@ -1,164 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
-#include "core/overloaded.hpp"
-#include "engine/redis/lease_keys.hpp"
+#include "engine/redis/lease_listing.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 namespace holdfast {
 namespace {
 
-using detail::overloaded;
-
-struct lease_scripts {
-    script acquire{
-#include "scripts/acquire.inc"
-    };
-    script renew{
-#include "scripts/renew.inc"
-    };
-    script release{
-#include "scripts/release.inc"
-    };
-    script leave{
-#include "scripts/leave.inc"
-    };
-    script raise_fence{
-#include "scripts/raise_fence.inc"
-    };
-};
-
-const lease_scripts& scripts() {
-    static const lease_scripts all;
-    return all;
-}
-
-constexpr std::string_view fence_key = "holdfast:fence";
-
-// A look at a lock that another program keeps for ever, or whose holder has long to go.
-constexpr duration longest_look = std::chrono::seconds(1);
-
-std::string channel_name(entropy& chance) {
-    return "holdfast:grants:" + owner_token::draw(chance).value();
-}
-
-// An engine counts in milliseconds. Rounded up, so that it never ends before we stop believing.
-std::int64_t to_ms(duration d) {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
-
-result<lease_reply> misfit(const reply& r) {
-    return fail(errc::corrupt, "a lease script answered " + to_string(r));
-}
-
-result<lease_reply> acquired(const ask::acquire& asked, const reply& r) {
-    const auto& parts = r.elements();
-    const auto number = [&](std::size_t i) { return i < parts.size() ? parts[i].number() : 0; };
-    if (parts.size() == 2 && number(0) == 1) {
-        return answer::granted{{static_cast<std::uint64_t>(number(1))}, asked.ttl};
-    }
-    if (parts.size() == 2 && number(0) == 2) {
-        return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
-                                            number(1), asked.name.value()));
-    }
-    if (parts.size() != 5) return misfit(r);
-    const auto ahead = static_cast<std::uint32_t>(number(2));
-    const auto remaining = std::chrono::milliseconds(number(1));
-    // Only the head needs to be there when a dead holder's time is over: it looks just after that.
-    const bool head = ahead == 0 && remaining >= duration::zero();
-    const duration look =
-        head ? std::min<duration>(remaining + std::chrono::milliseconds(1), longest_look)
-             : longest_look;
-    return answer::busy{.look_after = look,
-                        .ahead = ahead,
-                        .ticket = {static_cast<std::uint64_t>(number(3))},
-                        .holder = {static_cast<std::uint64_t>(number(4))}};
-}
-
-result<lease_reply> interpret(const lease_request& request, result<reply> answered) {
-    if (!answered) return std::unexpected(std::move(answered.error()));
-    if (answered->is_error()) return std::unexpected(to_error(*answered));
-    const reply& r = *answered;
-    return std::visit(overloaded{
-                          [&](const ask::acquire& asked) { return acquired(asked, r); },
-                          [&](const ask::renew& asked) -> result<lease_reply> {
-                              if (r.number() == 1) return answer::renewed{asked.ttl};
-                              return answer::lost{};
-                          },
-                          [&](const ask::release&) -> result<lease_reply> {
-                              if (r.number() == 1) return answer::released{};
-                              return answer::lost{};
-                          },
-                          [&](const ask::leave&) -> result<lease_reply> {
-                              return answer::released{r.number() == 1};
-                          },
-                      },
-                      request);
-}
-
-// Modes that these scripts do not know are refused, never carried out as something weaker.
-std::optional<error> unfit(const lease_request& request) {
-    const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
-    if (mode.type == lease_mode::kind::exclusive) return std::nullopt;
-    return error{errc::unsupported, "this engine grants exclusive leases only"};
-}
-
-bool waits(const lease_request& request) {
-    const auto* asked = std::get_if<ask::acquire>(&request);
-    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+const lock_name& name_of(const lease_request& request) {
+    return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
 }
 
 }  // namespace
 
-// A request as a command: the words, and what they point to.
-struct command_lease_store::prepared {
-    lease_keys keys;
-    std::array<std::string_view, 16> words;
-    std::size_t count = 0;
-    std::array<std::array<char, 20>, 8> digits;
-    std::size_t numbers = 0;
-    const script* body = nullptr;
-
-    void word(std::string_view text) { words[count++] = text; }
-    void word(std::integral auto number) {
-        auto& room = digits[numbers++];
-        const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
-        word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
-    }
-    void begin(const script& s, bool lock_only) {
-        body = &s;
-        word("EVALSHA");
-        word(s.sha1());
-        word(lock_only ? 1 : 4);
-        word(keys.lock);
-        if (lock_only) return;
-        word(keys.line);
-        word(keys.waiters);
-        word(fence_key);
-    }
-    // Every lease script is idempotent by owner, so a lost reply may be asked for again. A release
-    // is not: the second one would say that there was nothing to release.
-    [[nodiscard]] command as_command() const {
-        return {{words.data(), count},
-                body == &scripts().release ? repeat::never : repeat::idempotent,
-                body};
-    }
-};
-
-std::vector<std::string> raise_fence_command() {
-    return {"EVAL", scripts().raise_fence.source(), "1", std::string(fence_key)};
-}
-
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
                                          command_lease_options options)
-    : engine_(std::move(engine)), options_(std::move(options)), channel_(channel_name(chance)) {}
+    : engine_(std::move(engine)),
+      options_(std::move(options)),
+      channels_(*engine_, chance, options_.scope) {
+    if (options_.replicas > 0) lanes_ = std::make_unique<replicated_lanes>(engine_, options_);
+}
 
 command_lease_store::~command_lease_store() = default;
 
@@ -166,36 +35,36 @@ capabilities command_lease_store::can() const noexcept {
     return {.fencing = true, .fair = true, .pushes = true, .listing = true};
 }
 
-void command_lease_store::prepare(const lease_request& request, prepared& out) const {
-    std::visit([&](const auto& asked) { out.keys = keys_of(options_.prefix, asked.name); },
-               request);
-    std::visit(overloaded{
-                   [&](const ask::acquire& asked) {
-                       out.begin(scripts().acquire, false);
-                       out.word(asked.owner.value());
-                       out.word(to_ms(asked.ttl));
-                       out.word(asked.spare_fences);
-                       out.word(waits(request) ? std::string_view(channel_) : std::string_view());
-                       out.word(asked.ticket.value);
-                       out.word(to_ms(std::min(asked.ttl, options_.claim)));
-                       out.word(to_ms(options_.place));
-                       out.word(options_.most_waiters);
-                   },
-                   [&](const ask::renew& asked) {
-                       out.begin(scripts().renew, true);
-                       out.word(asked.owner.value());
-                       out.word(to_ms(asked.ttl));
-                   },
-                   [&](const ask::release& asked) {
-                       out.begin(scripts().release, false);
-                       out.word(asked.owner.value());
-                   },
-                   [&](const ask::leave& asked) {
-                       out.begin(scripts().leave, false);
-                       out.word(asked.owner.value());
-                   },
-               },
-               request);
+// Modes that these scripts do not know are refused, never carried out as something weaker.
+std::optional<error> command_lease_store::unfit(const lease_request& request) const {
+    const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
+    if (mode.type != lease_mode::kind::exclusive) {
+        return error{errc::unsupported, "this engine grants exclusive leases only"};
+    }
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    const duration window = options_.quarantine;
+    if (asked == nullptr || window == duration::zero() || asked->ttl <= window) return std::nullopt;
+    using std::chrono::milliseconds;
+    return error{errc::invalid_argument,
+                 fmt::format("a ttl of {} is longer than the quarantine of {}, which must outlast "
+                             "every lease: shorten the ttl, or raise quarantine= in the URL",
+                             std::chrono::ceil<milliseconds>(asked->ttl),
+                             std::chrono::ceil<milliseconds>(window))};
+}
+
+std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked == nullptr || asked->otherwise != ask::when_busy::stand_in_line) return {};
+    return channels_.listen(lock_key(options_.prefix, asked->name), give_up);
+}
+
+lease_way command_lease_store::way_for(const lease_request& request) const {
+    return contended_->recent(name_of(request), engine_->time().now()) ? lease_way::full
+                                                                       : lease_way::swift;
+}
+
+void command_lease_store::note(const lease_request& request, const lease_commands& seen) {
+    if (seen.contended()) contended_->note(name_of(request), engine_->time().now());
 }
 
 void command_lease_store::exchange(std::span<const lease_request> requests,
@@ -206,158 +75,166 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
             return;
         }
     }
-    hear_pushes(requests, give_up);
-    if (requests.size() == 1) {  // the usual one, without the vectors
-        prepared ready;
-        prepare(requests[0], ready);
-        const command c = ready.as_command();
-        result<reply> answered;
-        engine_->exchange({&c, 1}, {&answered, 1}, give_up);
-        replies[0] = interpret(requests[0], std::move(answered));
-        return;
-    }
-    std::vector<prepared> ready(requests.size());
-    std::vector<command> commands;
-    commands.reserve(requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        prepare(requests[i], ready[i]);
-        commands.push_back(ready[i].as_command());
-    }
-    std::vector<result<reply>> answered(requests.size());
-    engine_->exchange(commands, answered, give_up);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        replies[i] = interpret(requests[i], std::move(answered[i]));
+    if (lanes_ != nullptr) {
+        exchange_replicated(requests, replies, give_up);
+    } else if (requests.size() == 1) {
+        exchange_one(requests[0], replies[0], give_up);
+    } else {
+        exchange_many(requests, replies, give_up);
     }
 }
 
+// The usual one, without vectors. A waiter's channel is needed the full way only.
+void command_lease_store::exchange_one(const lease_request& request, result<lease_reply>& out,
+                                       time_point give_up) {
+    bool took = false;
+    for (lease_way way = way_for(request);; way = lease_way::full) {
+        lease_commands one;
+        const bool full = way == lease_way::full || options_.careful();
+        one.make(options_, request, full ? channel_of(request, give_up) : std::string_view(), way);
+        std::array<result<reply>, 2> answers;
+        const std::span<result<reply>> replies(answers.data(), one.commands().size());
+        engine_->exchange(one.commands(), replies, give_up);
+        auto meant = one.interpret(replies);
+        note(request, one);
+        took = took || one.took();
+        if (!meant) continue;
+        out = std::move(*meant);
+        if (took && !out) undo(request, give_up);
+        return;
+    }
+}
+
+void command_lease_store::exchange_many(std::span<const lease_request> requests,
+                                        std::span<result<lease_reply>> replies,
+                                        time_point give_up) {
+    std::vector<std::size_t> left(requests.size());
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+    std::vector<bool> took(requests.size(), false);
+    for (bool first = true; !left.empty(); first = false) {
+        std::vector<lease_commands> ready(left.size());
+        std::vector<command> commands;
+        for (std::size_t i = 0; i < left.size(); ++i) {
+            const lease_request& request = requests[left[i]];
+            const lease_way way = first ? way_for(request) : lease_way::full;
+            ready[i].make(options_, request, channel_of(request, give_up), way);
+            commands.insert(commands.end(), ready[i].commands().begin(), ready[i].commands().end());
+        }
+        std::vector<result<reply>> answers(commands.size());
+        engine_->exchange(commands, answers, give_up);
+        std::vector<std::size_t> rest;
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < left.size(); ++i) {
+            const std::size_t count = ready[i].commands().size();
+            auto meant = ready[i].interpret({answers.data() + at, count});
+            at += count;
+            note(requests[left[i]], ready[i]);
+            if (ready[i].took()) took[left[i]] = true;
+            if (meant) {
+                replies[left[i]] = std::move(*meant);
+            } else {
+                rest.push_back(left[i]);
+            }
+        }
+        left = std::move(rest);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (took[i] && !replies[i]) undo(requests[i], give_up);
+    }
+}
+
+// Waits for the lanes. What is not answered in time is unknown; its lane answers it all the same.
+void command_lease_store::exchange_replicated(std::span<const lease_request> requests,
+                                              std::span<result<lease_reply>> replies,
+                                              time_point give_up) {
+    struct answers {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::vector<std::optional<result<lease_reply>>> in;
+        std::size_t missing;
+    };
+    const auto all = std::make_shared<answers>();
+    all->in.resize(requests.size());
+    all->missing = requests.size();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
+                       [all, i](result<lease_reply> one) {
+                           const std::scoped_lock guard(all->mutex);
+                           all->in[i] = std::move(one);
+                           if (--all->missing == 0) all->changed.notify_one();
+                       });
+    }
+    std::unique_lock held(all->mutex);
+    while (all->missing > 0 && engine_->time().now() < give_up) {
+        engine_->time().wait_until(held, all->changed, give_up);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        replies[i] = all->in[i]
+                         ? std::move(*all->in[i])
+                         : fail(errc::outcome_unknown, "the replicas did not answer in time");
+    }
+}
+
+// The name was taken, but its fence could not be had: nobody must wait for the ttl.
+void command_lease_store::undo(const lease_request& request, time_point give_up) {
+    const auto& asked = std::get<ask::acquire>(request);
+    const lease_request leave = ask::leave{asked.name, asked.owner, asked.mode};
+    result<lease_reply> ignored;
+    exchange_one(leave, ignored, give_up);
+}
+
+// Two commands that are submitted may part and change their order, so an acquire goes the full way.
 void command_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                                  reply_handler on_reply) {
-    const auto shared = std::make_shared<const std::vector<lease_request>>(std::move(requests));
+    struct pending {
+        lease_request request;
+        lease_commands commands;
+    };
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
-    for (std::size_t i = 0; i < shared->size(); ++i) {
-        if (const auto why = unfit((*shared)[i])) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (const auto why = unfit(requests[i])) {
             (*tell)(i, std::unexpected(*why));
             continue;
         }
-        prepared ready;
-        prepare((*shared)[i], ready);
-        engine_->submit(ready.as_command(), give_up, [shared, tell, i](result<reply> answered) {
-            (*tell)(i, interpret((*shared)[i], std::move(answered)));
-        });
+        if (lanes_ != nullptr) {
+            const std::string_view channel = channel_of(requests[i], give_up);
+            lanes_->submit(std::move(requests[i]), channel, give_up,
+                           [tell, i](result<lease_reply> one) { (*tell)(i, std::move(one)); });
+            continue;
+        }
+        const auto one = std::make_shared<pending>(std::move(requests[i]));
+        one->commands.make(options_, one->request, channel_of(one->request, give_up),
+                           lease_way::full);
+        // The answer may come when this store is gone, its engine being shared.
+        engine_->submit(
+            one->commands.commands()[0], give_up,
+            [one, tell, i, memory = contended_, &time = engine_->time()](result<reply> answered) {
+                auto meant = one->commands.interpret({&answered, 1});
+                if (one->commands.contended()) {
+                    memory->note(name_of(one->request), time.now());
+                }
+                (*tell)(i, std::move(*meant));
+            });
     }
 }
 
+// A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks
+// again, by a lane.
 void command_lease_store::on_push(push_handler handler) {
-    handler_ = std::move(handler);
-}
-
-// Subscribes before the first waiter stands in line. If that fails, waiters still look again by
-// themselves, and the next one that comes tries again.
-void command_lease_store::hear_pushes(std::span<const lease_request> requests, time_point give_up) {
-    if (hearing_.load(std::memory_order_acquire) || std::ranges::none_of(requests, waits)) return;
-    const std::scoped_lock guard(subscribing_);
-    if (subscription_ != nullptr) return;
-    auto made = engine_->subscribe(
-        channel_, channel_scope::global, [this](const push_event& event) { heard(event); },
-        give_up);
-    if (!made) return;
-    subscription_ = std::move(*made);
-    hearing_.store(true, std::memory_order_release);
-}
-
-// "owner fence claim_ms", as hand_over in line.lua sends it.
-void command_lease_store::heard(const push_event& event) {
-    if (event.type == push_event::kind::gap) {
-        handler_(look_again{});
+    if (lanes_ == nullptr) {
+        channels_.on_push(std::move(handler));
         return;
     }
-    const std::string_view text = event.payload;
-    const std::size_t first = text.find(' ');
-    const std::size_t second = text.find(' ', first + 1);
-    if (second == std::string_view::npos) return;
-    auto owner = owner_token::parse(text.substr(0, first));
-    std::uint64_t fence = 0;
-    std::int64_t ms = 0;
-    const std::string_view middle = text.substr(first + 1, second - first - 1);
-    const std::string_view last = text.substr(second + 1);
-    const bool good =
-        std::from_chars(middle.data(), middle.data() + middle.size(), fence).ec == std::errc{} &&
-        std::from_chars(last.data(), last.data() + last.size(), ms).ec == std::errc{};
-    if (!owner || !good) return;
-    handler_(handed_over{std::move(*owner), {fence}, std::chrono::milliseconds(ms)});
-}
-
-namespace {
-
-// The prefix as a pattern that matches it to the letter.
-std::string glob_of(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\' || c == '^') out += '\\';
-        out += c;
-    }
-    return out + "*";
-}
-
-// The fence in "owner:fence"; 0 for another program's value.
-fencing_token fence_in(std::string_view value) {
-    const std::size_t colon = value.rfind(':');
-    std::uint64_t fence = 0;
-    if (colon == std::string_view::npos || !owner_token::parse(value.substr(0, colon))) return {};
-    std::from_chars(value.data() + colon + 1, value.data() + value.size(), fence);
-    return {fence};
-}
-
-}  // namespace
-
-result<std::vector<std::string>> command_lease_store::scan(const std::string& pattern,
-                                                           time_point give_up) {
-    std::vector<std::string> keys;
-    std::string cursor = "0";
-    do {
-        const auto part = engine_->execute(
-            words("SCAN", cursor, "MATCH", pattern, "COUNT", 1000, "TYPE", "string").idempotent(),
-            give_up);
-        if (!part) return std::unexpected(part.error());
-        if (part->elements().size() != 2) return fail(errc::corrupt, "SCAN: " + to_string(*part));
-        cursor = part->elements()[0].text();
-        for (const reply& key : part->elements()[1].elements()) {
-            if (key.text() != fence_key) keys.push_back(key.text());
-        }
-    } while (cursor != "0");
-    std::ranges::sort(keys);
-    const auto [first, last] = std::ranges::unique(keys);
-    keys.erase(first, last);
-    return keys;
+    channels_.on_push([tell = std::move(handler)](const lease_push& push) {
+        lease_push told = push;
+        if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
+        tell(told);
+    });
 }
 
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,
                                                           time_point give_up) {
-    const auto keys = scan(glob_of(options_.prefix + std::string(prefix)), give_up);
-    if (!keys) return std::unexpected(keys.error());
-    std::vector<lease_info> found;
-    for (const std::string& key : *keys) {
-        const auto name = lock_name::make(std::string_view(key).substr(options_.prefix.size()));
-        if (!name) continue;
-        const auto side = keys_of(options_.prefix, *name);
-        const auto get = words("GET", key);
-        const auto ttl = words("PTTL", key);
-        const auto length = words("ZCARD", side.line);
-        const std::array<command, 3> look{get.idempotent(), ttl.idempotent(), length.idempotent()};
-        std::array<result<reply>, 3> seen;
-        engine_->exchange(look, seen, give_up);
-        for (const auto& one : seen) {
-            if (!one) return std::unexpected(one.error());
-        }
-        if (seen[0]->is_nil() || seen[1]->number() == -2) continue;  // gone meanwhile
-        lease_info info;
-        info.name = name->value();
-        info.fence = fence_in(seen[0]->text());
-        if (seen[1]->number() >= 0) info.remaining = std::chrono::milliseconds(seen[1]->number());
-        info.waiters = static_cast<std::uint32_t>(seen[2]->number());
-        found.push_back(std::move(info));
-    }
-    return found;
+    return list_leases(*engine_, options_, prefix, give_up);
 }
 
 }  // namespace holdfast

@@ -3,43 +3,87 @@
 
 #include "core/hash_slot.hpp"
 
+#include <fmt/format.h>
+
+#include <vector>
+
 namespace holdfast {
 namespace {
 
-// A short text that hashes to the slot. About 16384 tries, and only for names with stray braces.
-std::string tag_for(unsigned slot) {
-    for (unsigned number = 0;; ++number) {
-        std::string text = std::to_string(number);
-        if (hash_slot(text) == slot) return text;
-    }
+constexpr std::string_view fence_name = "holdfast:fence";
+constexpr std::string_view boot_name = "holdfast:boot";
+
+// What is computed for a slot, once for all.
+struct slot_texts {
+    std::string tag;
+    std::string fence;
+    std::string boot;
+};
+
+const slot_texts& texts_of(unsigned slot) {
+    static const std::vector<slot_texts> all = [] {
+        std::vector<slot_texts> made(slot_count);
+        std::size_t missing = slot_count;
+        for (unsigned number = 0; missing > 0; ++number) {
+            std::string tag = std::to_string(number);
+            slot_texts& here = made[hash_slot(tag)];
+            if (!here.tag.empty()) continue;
+            here.fence = fmt::format("{{{}}}{}", tag, fence_name);
+            here.boot = fmt::format("{{{}}}{}", tag, boot_name);
+            here.tag = std::move(tag);
+            --missing;
+        }
+        return made;
+    }();
+    return all[slot];
 }
 
 }  // namespace
 
-lease_keys keys_of(std::string_view prefix, const lock_name& name) {
+const std::string& slot_tag(unsigned slot) {
+    return texts_of(slot).tag;
+}
+
+std::string lock_key(std::string_view prefix, const lock_name& name) {
+    std::string key;
+    key.reserve(prefix.size() + name.value().size());
+    return key.append(prefix).append(name.value());
+}
+
+std::string_view fence_key(std::string_view lock, key_scope scope) {
+    return scope == key_scope::server ? fence_name : texts_of(hash_slot(lock)).fence;
+}
+
+lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
     lease_keys keys;
-    keys.lock.reserve(prefix.size() + name.value().size());
-    keys.lock.append(prefix).append(name.value());
-    // Appended, not added: one allocation each, on the way of every acquire.
+    keys.lock = lock_key(prefix, name);
+    // Appended, not added: one allocation each.
     const auto beside = [&](std::string_view tag, std::string_view rest, std::string_view end) {
         std::string key;
         key.reserve(tag.size() + rest.size() + end.size() + 2);
         if (!tag.empty()) key.append("{").append(tag).append("}");
         return key.append(rest).append(end);
     };
-    std::string tag;
+    std::string_view tag;
     std::string_view rest;
     if (!hash_tag(keys.lock).empty()) {
         rest = keys.lock;
     } else if (keys.lock.find('}') == std::string::npos) {
         tag = keys.lock;
     } else {
-        tag = tag_for(hash_slot(keys.lock));
+        tag = slot_tag(hash_slot(keys.lock));
         rest = keys.lock;
     }
     keys.line = beside(tag, rest, ":line");
     keys.waiters = beside(tag, rest, ":waiters");
+    keys.fence = fence_key(keys.lock, scope);
+    keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
     return keys;
+}
+
+bool is_shared_key(std::string_view key) noexcept {
+    if (key.starts_with('{')) key.remove_prefix(std::min(key.find('}'), key.size() - 1) + 1);
+    return key == fence_name || key == boot_name;
 }
 
 }  // namespace holdfast

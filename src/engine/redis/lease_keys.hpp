@@ -12,18 +12,36 @@
 ///     {lock:N}:line    who waits, in order
 ///     {lock:N}:waiters what is known of each
 ///     holdfast:fence   the counter of fences
+///     holdfast:boot    which server was seen here last
 ///
 /// All keys of a name are in one hash slot. A name that brings a hash tag of its own ("a{b}c")
 /// keeps it: its other keys are then `lock:a{b}c:line`. One whose braces do not make a tag but
-/// would break ours ("a}b") gets a computed tag that lands in the same slot.
+/// would break ours ("a}b") gets a computed tag that lands in the same slot. In a Cluster the last
+/// two exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
 namespace holdfast {
+
+/// Whether a counter is shared by all names of a server, or by those of a slot.
+enum class key_scope : std::uint8_t { server, slot };
 
 struct lease_keys {
     std::string lock;
     std::string line;
     std::string waiters;
+    std::string_view fence;  ///< Lives for ever.
+    std::string_view boot;   ///< Lives for ever.
 };
 
-[[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name);
+[[nodiscard]] std::string lock_key(std::string_view prefix, const lock_name& name);
+
+/// The counter of fences for a lock's key. The view lives for ever.
+[[nodiscard]] std::string_view fence_key(std::string_view lock, key_scope scope);
+
+[[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
+
+/// Is it one of the keys that belong to no name?
+[[nodiscard]] bool is_shared_key(std::string_view key) noexcept;
+
+/// A short text that hashes to the slot. Lives for ever.
+[[nodiscard]] const std::string& slot_tag(unsigned slot);
 
 }  // namespace holdfast

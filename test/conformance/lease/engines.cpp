@@ -3,11 +3,15 @@
 #include "engine/memory/memory_engine.hpp"
 #include "engine/redis/command_lease_store.hpp"
 
+#include "support/redis_cluster_group.hpp"
+#include "support/redis_sentinel_group.hpp"
 #include "support/redis_server.hpp"
 
-#include <holdfast/redis.hpp>
+#include <holdfast/redis_topology.hpp>
 #include <holdfast/virtual_clock.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 
 namespace holdfast::test {
@@ -15,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<std::string> all_but_the_fence(const reply& keys) {
+std::vector<std::string> names_only(const reply& keys) {
     std::vector<std::string> rest;
     for (const reply& key : keys.elements()) {
-        if (key.text() != "holdfast:fence") rest.push_back(key.text());
+        if (!is_shared_key(key.text())) rest.push_back(key.text());
     }
     return rest;
 }
@@ -32,9 +36,7 @@ public:
     void pass(duration d) override { clock_.advance(d); }
     [[nodiscard]] duration ttl() const override { return 30s; }
     void forget(const std::string& name) override { run(words("DEL", "lock:" + name)); }
-    std::vector<std::string> leftovers() override {
-        return all_but_the_fence(run(words("KEYS", "*")));
-    }
+    std::vector<std::string> leftovers() override { return names_only(run(words("KEYS", "*"))); }
 
 private:
     reply run(const command& c) { return engine_->execute(c, clock_.now() + 1s).value(); }
@@ -44,8 +46,17 @@ private:
         make_memory_engine({.time = &clock_, .chance = &system_entropy()});
 };
 
-/// A redis-server of the test's own, by the real client and in real time.
-class redis_testbed final : public testbed {
+/// A real server, in real time.
+class real_testbed : public testbed {
+public:
+    clock& time() override { return system_clock(); }
+    // style: allow clock, because the time of a real server can only be waited for
+    void pass(duration d) override { std::this_thread::sleep_for(d); }
+    [[nodiscard]] duration ttl() const override { return 1500ms; }
+};
+
+/// A redis-server of the test's own.
+class redis_testbed final : public real_testbed {
 public:
     std::shared_ptr<lease_store> make_store() override {
         auto target = parse_redis_url(server_.url()).value();
@@ -53,17 +64,71 @@ public:
         std::shared_ptr<command_engine> engine = make_redis(std::move(target)).value();
         return std::make_shared<command_lease_store>(std::move(engine), system_entropy());
     }
-    clock& time() override { return system_clock(); }
-    // style: allow clock, because the time of a real server can only be waited for
-    void pass(duration d) override { std::this_thread::sleep_for(d); }
-    [[nodiscard]] duration ttl() const override { return 1500ms; }
     void forget(const std::string& name) override { server_.raw("DEL", "lock:" + name); }
-    std::vector<std::string> leftovers() override {
-        return all_but_the_fence(server_.raw("KEYS", "*"));
-    }
+    std::vector<std::string> leftovers() override { return names_only(server_.raw("KEYS", "*")); }
 
 private:
     redis_server server_;
+};
+
+/// The master behind three sentinels. The group takes seconds to start, so all cases of a process
+/// share it, one after the other; each begins with nothing stored.
+class sentinel_testbed final : public real_testbed {
+public:
+    sentinel_testbed() { group().master().raw("FLUSHALL"); }
+    std::shared_ptr<lease_store> make_store() override {
+        auto target = parse_redis_sentinel_url(parse_url(group().url()).value()).value();
+        target.options.on_connect_commands.push_back(raise_fence_command());
+        std::shared_ptr<command_engine> engine = make_redis_sentinel(std::move(target)).value();
+        return std::make_shared<command_lease_store>(std::move(engine), system_entropy());
+    }
+    void forget(const std::string& name) override { group().master().raw("DEL", "lock:" + name); }
+    std::vector<std::string> leftovers() override {
+        return names_only(group().master().raw("KEYS", "*"));
+    }
+
+private:
+    static redis_sentinel_group& group() {
+        static redis_sentinel_group shared;
+        return shared;
+    }
+};
+
+/// A Cluster of six nodes, shared in the same way.
+class cluster_testbed final : public real_testbed {
+public:
+    cluster_testbed() { on_masters("FLUSHALL"); }
+    std::shared_ptr<lease_store> make_store() override {
+        auto target = parse_redis_cluster_url(parse_url(group().url()).value()).value();
+        std::shared_ptr<command_engine> engine = make_redis_cluster(std::move(target)).value();
+        return std::make_shared<command_lease_store>(
+            std::move(engine), system_entropy(), command_lease_options{.scope = key_scope::slot});
+    }
+    void forget(const std::string& name) override {
+        const std::string key = "lock:" + name;
+        group().owner_of(group().slot_of(key)).raw("DEL", key);
+    }
+    std::vector<std::string> leftovers() override {
+        std::vector<std::string> all;
+        for (const reply& one : on_masters("KEYS", "*"))
+            std::ranges::copy(names_only(one), std::back_inserter(all));
+        return all;
+    }
+
+private:
+    static redis_cluster_group& group() {
+        static redis_cluster_group shared;
+        return shared;
+    }
+    template <class... Words>
+    static std::vector<reply> on_masters(const Words&... words) {
+        std::vector<reply> answers;
+        for (const auto& node : group().nodes()) {
+            if (node->raw("ROLE").elements()[0].text() != "master") continue;
+            answers.push_back(node->raw(words...));
+        }
+        return answers;
+    }
 };
 
 }  // namespace
@@ -72,6 +137,8 @@ std::vector<lease_engine> lease_engines() {
     return {
         {"memory", [] { return std::make_unique<memory_testbed>(); }},
         {"redis", [] { return std::make_unique<redis_testbed>(); }},
+        {"sentinel", [] { return std::make_unique<sentinel_testbed>(); }},
+        {"cluster", [] { return std::make_unique<cluster_testbed>(); }},
     };
 }
 

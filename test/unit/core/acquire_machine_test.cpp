@@ -24,8 +24,8 @@ struct machine_test : testing::Test {
     }
 
     static lease_reply granted(std::uint64_t fence) { return answer::granted{{fence}, ttl}; }
-    static lease_reply busy(std::uint64_t holder, duration look = 1s) {
-        return answer::busy{look, 0, {77}, {holder}};
+    static lease_reply busy(std::uint64_t latest, duration look = 1s) {
+        return answer::busy{look, 0, {77}, {latest}};
     }
     handed_over push(std::uint64_t fence) const { return {owner, {fence}, 2s}; }
 

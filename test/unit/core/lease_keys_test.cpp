@@ -17,18 +17,24 @@ TEST(hash_slot, is_the_one_redis_cluster_computes) {
 }
 
 TEST(lease_keys, are_the_plain_name_and_two_beside_it) {
-    const auto keys = keys_of("lock:", *lock_name::make("orders/42"));
+    const auto keys = keys_of("lock:", *lock_name::make("orders/42"), key_scope::server);
     EXPECT_EQ(keys.lock, "lock:orders/42");
     EXPECT_EQ(keys.line, "{lock:orders/42}:line");
     EXPECT_EQ(keys.waiters, "{lock:orders/42}:waiters");
+    EXPECT_EQ(keys.fence, "holdfast:fence");
+    EXPECT_EQ(keys.boot, "holdfast:boot");
 }
 
 TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
     for (const auto* name :
          {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
-        const auto keys = keys_of("lock:", *lock_name::make(name));
+        const auto keys = keys_of("lock:", *lock_name::make(name), key_scope::slot);
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.fence)) << name;
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.boot)) << name;
+        EXPECT_TRUE(is_shared_key(keys.fence) && is_shared_key(keys.boot));
+        EXPECT_FALSE(is_shared_key(keys.lock));
     }
 }
 

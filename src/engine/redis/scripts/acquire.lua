@@ -1,43 +1,49 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Grants a free name to an owner; otherwise says busy and, if asked to, keeps a place in line.
+-- Grants a free name to an owner; otherwise says busy and, if asked to, keeps a place in line. Most
+-- grants do not come here: see the swift way in lease_commands.hpp.
 --
--- KEYS  1 lock  2 line  3 waiters  4 fence counter
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 boot (only if every grant must be careful)
 -- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of standing in line)
---       5 ticket ('0' for a newcomer)  6 claim_ms  7 place_ms  8 most waiters
--- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, holder's fence} busy |
---         {2, waiters} the line is full. remaining_ms is -1 for a lock of another program that
---         never expires, the holder's fence is 0 for a lock of another program.
--- Idempotent by owner: the holder gets the same fence again, and its ttl anew.
+--       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes a free lock before those in
+--       line)  7 place_ms  8 most waiters  9 quarantine_ms
+-- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, latest fence} busy |
+--         {2, waiters} the line is full | {3, ms} the server is in quarantine for so long.
+--         remaining_ms is -1 for a lock of another program that never expires. No fence above the
+--         latest had been given when this was answered.
+-- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
+-- granted the swift way and never heard of it gets the first fence that it hears of.)
 --
--- The lock's value is "owner:fence". Whoever else uses SET NX PX on the same key excludes us, and
--- we exclude them; the compare-and-delete of either side never matches the other's value.
+-- Whoever else uses SET NX PX on the same key excludes us, and we exclude them. Our values have a
+-- colon behind the owner or are a lone '+', so the compare-and-delete of either side never matches
+-- the other's value.
 
-local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, ttl, reserve = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local lock, line, waiters, counter, boot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
-if redis.call('EXISTS', line) == 0 then
-    local top = redis.call('INCRBY', counter, 1 + reserve)
-    if top >= 1600000000000000 then
-        local fence = top - reserve
-        local value = owner .. ':' .. string.format('%.0f', fence)
-        if redis.call('SET', lock, value, 'NX', 'PX', ttl) then return {1, fence} end
-    else
-        redis.call('DEL', counter) -- it was lost: the next grant starts it anew, with an expiry
-    end
-end
-
+--@include boot.lua
 --@include line.lua
 
+local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local channel, ticket, claim = ARGV[4], tonumber(ARGV[5]), ARGV[6]
+
 local held = redis.call('GET', lock)
+local left = held and lease_left(held)
+local ours = held and string.find(held, '^%x+:%d*%+?$') and string.sub(held, 33, 33) == ':'
+local marked = held == '+' or ours and string.sub(held, -1) == '+'
+if marked and left <= 0 then held = false end
+
 if held and string.sub(held, 1, #owner + 1) == owner .. ':' then
     forget(owner)
-    if redis.call('PTTL', lock) < tonumber(ttl) then redis.call('PEXPIRE', lock, ttl) end
-    return {1, tonumber(string.sub(held, #owner + 2))}
+    local fence = tonumber(string.match(held, '%d+', #owner + 2))
+    if not fence then
+        fence = draw_fence(reserve)
+        hold(owner, fence, math.max(left, ttl), marked and 1 or 0)
+    elseif left < ttl then
+        redis.call('PEXPIRE', lock, marked and ttl + slack or ttl)
+    end
+    return {1, fence}
 end
 
 local now = server_time()
-local channel = ARGV[4]
-local ticket = tonumber(ARGV[5])
 
 if channel ~= '' then
     if not redis.call('ZSCORE', line, owner) then
@@ -47,27 +53,38 @@ if channel ~= '' then
             local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
             ticket = math.max(now, last and tonumber(last) + 1 or 0)
         end
-        redis.call('ZADD', line, string.format('%.0f', ticket), owner)
+        redis.call('ZADD', line, digits(ticket), owner)
     end
     local place = ARGV[7]
-    redis.call('HSET', waiters, owner, string.format('%.0f %s %s %s',
-        math.floor(now / 1000) + tonumber(place), ARGV[6], ARGV[3], channel))
+    redis.call('HSET', waiters, owner, string.format('%s %s %s %s',
+        digits(math.floor(now / 1000) + tonumber(place)), claim, ARGV[3], channel))
     redis.call('PEXPIRE', line, place)
     redis.call('PEXPIRE', waiters, place)
+    if held and ours and not marked then
+        redis.call('SET', lock, held .. '+', 'PX', left + slack)
+    end
 end
 
 if not held then
-    local who = hand_over(now, channel ~= '' and owner)
+    local wait = quarantine_left(now)
+    local who = ''
+    if wait > 0 then
+        if channel == '' then return {3, wait} end
+        keep_for_line()
+    elseif claim == '0' then
+        who = owner
+    else
+        who = hand_over(now, channel ~= '' and owner)
+    end
     if not who or who == owner then
         forget(owner)
         local fence = draw_fence(reserve)
-        hold(owner, fence, ttl)
+        hold(owner, fence, ttl, redis.call('ZCARD', line))
         return {1, fence}
     end
     held = redis.call('GET', lock)
+    left = wait > 0 and wait or math.max(lease_left(held), 1)
 end
 
-local remaining = redis.call('PTTL', lock)
 local ahead = redis.call('ZRANK', line, owner) or redis.call('ZCARD', line)
-local fence = string.match(held, '^%x+:(%d+)$')
-return {0, remaining, ahead, ticket, tonumber(fence or 0)}
+return {0, left, ahead, ticket, tonumber(redis.call('GET', counter) or 0)}

@@ -1,19 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ends the owner's lease, and hands the name to the next in line that lives.
 --
--- KEYS  1 lock  2 line  3 waiters  4 fence counter
--- ARGV  1 owner
--- Answers 1 released | 0 it was not the owner's (any more); nothing was touched.
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 boot (only if every grant must be careful)
+-- ARGV  1 owner  2 quarantine_ms
+-- Answers 1 released | 0 it was not the owner's (any more).
 
-local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lock, line, waiters, counter, boot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
 
 local held = redis.call('GET', lock)
 if not held or string.sub(held, 1, #owner + 1) ~= owner .. ':' then return 0 end
-redis.call('DEL', lock)
-if redis.call('EXISTS', line) == 0 then return 1 end
+if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 
+--@include boot.lua
 --@include line.lua
+--@include next.lua
 
-hand_over(server_time())
-return 1
+local in_time = lease_left(held) > 0 and 1 or 0
+let_next(server_time())
+return in_time

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redis/grant_channels.hpp"
+
+#include "core/hash_slot.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+std::string channel_name(std::string_view id) {
+    return fmt::format("holdfast:grants:{}", id);
+}
+
+// "owner fence claim_ms", as line.lua sends it.
+std::optional<handed_over> parse_grant(std::string_view text) {
+    const std::size_t first = text.find(' ');
+    const std::size_t second = text.find(' ', first + 1);
+    if (second == std::string_view::npos) return std::nullopt;
+    auto owner = owner_token::parse(text.substr(0, first));
+    std::uint64_t fence = 0;
+    std::int64_t ms = 0;
+    const std::string_view middle = text.substr(first + 1, second - first - 1);
+    const std::string_view last = text.substr(second + 1);
+    const bool good =
+        std::from_chars(middle.data(), middle.data() + middle.size(), fence).ec == std::errc{} &&
+        std::from_chars(last.data(), last.data() + last.size(), ms).ec == std::errc{};
+    if (!owner || !good) return std::nullopt;
+    return handed_over{std::move(*owner), {fence}, std::chrono::milliseconds(ms)};
+}
+
+}  // namespace
+
+grant_channels::grant_channels(command_engine& engine, entropy& chance, key_scope scope)
+    : engine_(engine), scope_(scope), id_(owner_token::draw(chance).value()) {
+    global_.name = channel_name(id_);
+}
+
+void grant_channels::on_push(lease_store::push_handler handler) {
+    handler_ = std::move(handler);
+}
+
+grant_channels::channel& grant_channels::channel_for(std::string_view lock) {
+    if (scope_ == key_scope::server) return global_;
+    const unsigned slot = hash_slot(lock);
+    const std::scoped_lock guard(mutex_);
+    channel& here = by_slot_[slot];
+    if (here.name.empty()) here.name = fmt::format("{{{}}}{}", slot_tag(slot), channel_name(id_));
+    return here;
+}
+
+std::string_view grant_channels::listen(std::string_view lock, time_point give_up) {
+    channel& here = channel_for(lock);
+    if (here.heard.load(std::memory_order_acquire)) return here.name;
+    const std::scoped_lock guard(here.subscribing);
+    if (here.line != nullptr) return here.name;
+    const auto scope = scope_ == key_scope::slot ? channel_scope::sharded : channel_scope::global;
+    auto made = engine_.subscribe(
+        here.name, scope, [this](const push_event& event) { hear(event); }, give_up);
+    if (!made) return here.name;
+    here.line = std::move(*made);
+    here.heard.store(true, std::memory_order_release);
+    return here.name;
+}
+
+void grant_channels::hear(const push_event& event) {
+    if (event.type == push_event::kind::gap) {
+        handler_(look_again{});
+        return;
+    }
+    if (const auto given = parse_grant(event.payload)) handler_(*given);
+}
+
+}  // namespace holdfast

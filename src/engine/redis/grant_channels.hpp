@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/redis/lease_keys.hpp"
+
+#include <holdfast/command_engine.hpp>
+#include <holdfast/entropy.hpp>
+#include <holdfast/lease_store.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+/// Where this client is told of its grants: one channel for all names; in a Cluster one for each
+/// slot in which somebody waits, so that the node which grants can tell it.
+///
+/// A message is only the fast way: a waiter that misses it looks again within a second.
+namespace holdfast {
+
+class grant_channels {
+public:
+    grant_channels(command_engine& engine, entropy& chance, key_scope scope);
+
+    /// Set once, before the first listen().
+    void on_push(lease_store::push_handler handler);
+
+    /// The channel for a lock's key, heard from now on. If subscribing fails, waiters look again by
+    /// themselves, and the next one that comes tries again. Lives as long as this.
+    /// Blocks: until the server has confirmed, at most until `give_up`.
+    [[nodiscard]] std::string_view listen(std::string_view lock, time_point give_up);
+
+private:
+    struct channel {
+        std::string name;
+        std::atomic<bool> heard = false;
+        std::mutex subscribing;
+        std::unique_ptr<subscription> line;
+    };
+
+    [[nodiscard]] channel& channel_for(std::string_view lock);
+    void hear(const push_event& event);
+
+    command_engine& engine_;
+    const key_scope scope_;
+    const std::string id_;
+    lease_store::push_handler handler_;
+    channel global_;
+    std::mutex mutex_;
+    std::map<unsigned, channel> by_slot_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redis/lease_commands.hpp"
+
+#include "core/overloaded.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+using detail::overloaded;
+
+struct lease_scripts {
+    script acquire{
+#include "scripts/acquire.inc"
+    };
+    script renew{
+#include "scripts/renew.inc"
+    };
+    script release{
+#include "scripts/release.inc"
+    };
+    script let_go{
+#include "scripts/let_go.inc"
+    };
+    script leave{
+#include "scripts/leave.inc"
+    };
+    script raise_fence{
+#include "scripts/raise_fence.inc"
+    };
+};
+
+const lease_scripts& scripts() {
+    static const lease_scripts all;
+    return all;
+}
+
+// A counter below this was lost, because every counter starts from the time of day.
+constexpr std::int64_t least_fence = 1'600'000'000'000'000;
+
+// A look at a lock that another program keeps for ever, or whose holder has long to go.
+constexpr duration longest_look = std::chrono::seconds(1);
+
+// An engine counts in milliseconds. Rounded up, so that it never ends before we stop believing.
+std::int64_t to_ms(duration d) {
+    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
+}
+
+fencing_token fence_of(std::int64_t number) {
+    return {static_cast<std::uint64_t>(number)};
+}
+
+}  // namespace
+
+std::vector<std::string> raise_fence_command() {
+    return {"EVAL", scripts().raise_fence.source(), "1",
+            std::string(fence_key({}, key_scope::server))};
+}
+
+void lease_commands::word(std::integral auto number) {
+    auto& room = digits_[numbers_++];
+    const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
+    word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
+}
+
+void lease_commands::begin(const script& body, std::size_t keys) {
+    word("EVALSHA");
+    word(body.sha1());
+    word(keys);
+    word(keys_.lock);
+    if (keys == 1) return;
+    word(keys_.line);
+    word(keys_.waiters);
+    word(keys_.fence);
+    if (keys == 5) word(keys_.boot);
+}
+
+void lease_commands::end(repeat again, const script* body) {
+    made_[count_++] = {{words_.data() + begun_, used_ - begun_}, again, body};
+    begun_ = used_;
+}
+
+void lease_commands::make(const command_lease_options& options, const lease_request& request,
+                          std::string_view channel, lease_way way) {
+    request_ = &request;
+    way_ =
+        options.careful() && std::holds_alternative<ask::acquire>(request) ? lease_way::full : way;
+    used_ = begun_ = numbers_ = count_ = 0;
+    const auto& [name, owner] =
+        std::visit([](const auto& asked) { return std::tie(asked.name, asked.owner); }, request);
+    owner_.assign(owner.value()).append(":");
+    if (const auto* taken = std::get_if<ask::acquire>(&request);
+        taken != nullptr && way_ == lease_way::swift) {
+        keys_.lock = lock_key(options.prefix, name);
+        keys_.fence = fence_key(keys_.lock, options.scope);
+        make_swift(*taken);
+        return;
+    }
+    if (const auto* kept = std::get_if<ask::renew>(&request)) {
+        keys_.lock = lock_key(options.prefix, name);
+        begin(scripts().renew, 1);
+        word(owner_);
+        word(to_ms(kept->ttl));
+        word(kept->fence.value);
+        end(repeat::idempotent, &scripts().renew);
+        return;
+    }
+    if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
+        keys_.lock = lock_key(options.prefix, name);
+        begin(scripts().let_go, 1);
+        word(owner_);
+        end(repeat::never, &scripts().let_go);
+        return;
+    }
+    way_ = lease_way::full;
+    keys_ = keys_of(options.prefix, name, options.scope);
+    make_full(options, request, channel);
+}
+
+void lease_commands::make_swift(const ask::acquire& asked) {
+    word("SET");
+    word(keys_.lock);
+    word(owner_);
+    word("NX");
+    word("PX");
+    word(to_ms(asked.ttl));
+    end(repeat::never);
+    word("INCRBY");
+    word(keys_.fence);
+    word(std::uint64_t{1} + asked.spare_fences);
+    end(repeat::idempotent);  // a number that is drawn twice is only left out
+}
+
+// Every script is idempotent by owner, so a lost reply may be asked for again. A release is not:
+// the second one would say that there was nothing to release.
+void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
+                               std::string_view channel) {
+    const std::size_t keys = options.careful() ? 5 : 4;
+    const std::string_view owner = std::string_view(owner_).substr(0, owner_.size() - 1);
+    const script* body = nullptr;
+    if (const auto* asked = std::get_if<ask::acquire>(&request)) {
+        body = &scripts().acquire;
+        begin(*body, keys);
+        word(owner);
+        word(to_ms(asked->ttl));
+        word(asked->spare_fences);
+        word(channel);
+        word(asked->ticket.value);
+        word(asked->barge ? 0 : to_ms(std::min(asked->ttl, options.claim)));
+        word(to_ms(options.place));
+        word(options.most_waiters);
+    } else {
+        body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
+        begin(*body, keys);
+        word(owner);
+    }
+    if (options.careful()) word(to_ms(options.quarantine));
+    end(body == &scripts().release ? repeat::never : repeat::idempotent, body);
+}
+
+std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
+    if (count_ == 2) return interpret_swift(replies);
+    result<reply>& r = replies[0];
+    if (!r) return std::unexpected(std::move(r.error()));
+    if (r->is_error()) return std::unexpected(to_error(*r));
+    const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
+    if (let_go && r->number() == 2) {
+        contended_ = true;
+        return std::nullopt;
+    }
+    return interpret_full(*r);
+}
+
+std::optional<result<lease_reply>> lease_commands::interpret_swift(
+    std::span<result<reply>> replies) {
+    result<reply>& set = replies[0];
+    const result<reply>& drawn = replies[1];
+    if (!set) {
+        if (set.error() == errc::outcome_unknown) return std::nullopt;
+        return std::unexpected(std::move(set.error()));
+    }
+    if (set->is_error()) return std::unexpected(to_error(*set));
+    if (set->is_nil()) {
+        contended_ = true;
+        return std::nullopt;
+    }
+    took_ = true;
+    const auto& asked = std::get<ask::acquire>(*request_);
+    if (!drawn || drawn->type() != reply::kind::integer) return std::nullopt;
+    const std::int64_t fence = drawn->number() - asked.spare_fences;
+    if (fence < least_fence) return std::nullopt;
+    return answer::granted{fence_of(fence), asked.ttl};
+}
+
+result<lease_reply> lease_commands::interpret_full(const reply& r) {
+    return std::visit(overloaded{
+                          [&](const ask::acquire& asked) { return acquired(asked, r); },
+                          [&](const ask::renew& asked) -> result<lease_reply> {
+                              contended_ = r.number() == 2;
+                              if (r.number() == 0) return answer::lost{};
+                              return answer::renewed{asked.ttl};
+                          },
+                          [&](const ask::release&) -> result<lease_reply> {
+                              if (r.number() == 1) return answer::released{};
+                              return answer::lost{};
+                          },
+                          [&](const ask::leave&) -> result<lease_reply> {
+                              return answer::released{r.number() == 1};
+                          },
+                      },
+                      *request_);
+}
+
+result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const reply& r) {
+    const auto& parts = r.elements();
+    const auto number = [&](std::size_t i) { return i < parts.size() ? parts[i].number() : 0; };
+    if (parts.size() == 2 && number(0) == 1) {
+        return answer::granted{fence_of(number(1)), asked.ttl};
+    }
+    contended_ = true;
+    if (parts.size() == 2 && number(0) == 2) {
+        return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
+                                            number(1), asked.name.value()));
+    }
+    if (parts.size() == 2 && number(0) == 3) {
+        return fail(errc::unavailable,
+                    fmt::format("the server was restarted or promoted: it grants nothing for "
+                                "another {} ms, until all it may have forgotten is over",
+                                number(1)));
+    }
+    if (parts.size() != 5) {
+        return fail(errc::corrupt, "a lease script answered " + to_string(r));
+    }
+    const auto ahead = static_cast<std::uint32_t>(number(2));
+    const auto remaining = std::chrono::milliseconds(number(1));
+    // Only the head needs to be there when a dead holder's time is over: it looks just after that.
+    const bool head = ahead == 0 && remaining >= duration::zero();
+    const duration look =
+        head ? std::min<duration>(remaining + std::chrono::milliseconds(1), longest_look)
+             : longest_look;
+    return answer::busy{.look_after = look,
+                        .ahead = ahead,
+                        .ticket = {static_cast<std::uint64_t>(number(3))},
+                        .latest = fence_of(number(4))};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/redis/lease_keys.hpp"
+
+#include <holdfast/command.hpp>
+#include <holdfast/lease_store.hpp>
+#include <holdfast/reply.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Lease requests as Redis commands, and the replies as lease replies.
+///
+/// There are two ways. The full way is one script for each request: it knows the waiting line, the
+/// quarantine, everything. The swift way is for the usual case, that nobody else wants the name,
+/// and costs a server little more than a lock without a fence:
+///
+///     SET lock:N "owner:" NX PX ttl      taken, if the key is not there: nobody holds it or waits
+///     INCRBY holdfast:fence 1            its fence
+///
+/// two plain commands in one pipeline, and a compare-and-delete to let go. The two need not be one
+/// step. A fence is drawn after the name was taken; the next holder draws after it was given back,
+/// or after the lease ran out, and then the reply came too late for us to believe in it. So fences
+/// grow from holder to holder. Whatever does not fit (the name is taken, a reply is lost, the
+/// counter was lost) is asked again the full way, with the same owner.
+namespace holdfast {
+
+struct command_lease_options {
+    /// Before every name, so that `lock:N` is the key. May be empty.
+    std::string prefix = "lock:";
+    /// How long a hand-over stays the waiter's own without a word from it. Longer than the longest
+    /// look, so that a live waiter always learns in time; short, because a dead one blocks that
+    /// long.
+    duration claim = std::chrono::seconds(2);
+    /// How long a place in line is kept without a look.
+    duration place = std::chrono::seconds(3);
+    /// How many may wait for one name.
+    std::uint32_t most_waiters = 1000;
+    /// `slot` in a Cluster: counters and channels for each slot, and no command at connect that
+    /// could raise the fences; every grant does.
+    key_scope scope = key_scope::server;
+    /// For how long a server grants nothing after it was restarted or promoted; no lease may have a
+    /// longer ttl. Zero: it grants at once.
+    duration quarantine = duration::zero();
+    /// A grant or a renewal counts only when so many replicas confirm it …
+    std::uint32_t replicas = 0;
+    /// … within this time.
+    duration replica_wait = std::chrono::seconds(1);
+
+    /// Every grant looks at the server's clock and at who the server is, so none goes the swift
+    /// way.
+    [[nodiscard]] bool careful() const noexcept {
+        return scope == key_scope::slot || quarantine > duration::zero();
+    }
+};
+
+enum class lease_way : std::uint8_t { swift, full };
+
+/// One request as one or two commands: the words, and what they point to. Does not move.
+class lease_commands {
+public:
+    lease_commands() = default;
+    lease_commands(const lease_commands&) = delete;
+    lease_commands& operator=(const lease_commands&) = delete;
+
+    /// `channel` is where a waiter wants to be told; empty for one that does not wait. Both outlive
+    /// this.
+    void make(const command_lease_options& options, const lease_request& request,
+              std::string_view channel, lease_way way);
+
+    [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
+
+    /// What the replies mean; nothing, if only the full way can tell.
+    /// Requires: replies.size() == commands().size().
+    [[nodiscard]] std::optional<result<lease_reply>> interpret(std::span<result<reply>> replies);
+
+    /// The swift way took the name, although its answer was not enough.
+    [[nodiscard]] bool took() const noexcept { return took_; }
+    /// Somebody waits for the name, or holds it.
+    [[nodiscard]] bool contended() const noexcept { return contended_; }
+
+private:
+    static constexpr std::size_t most_words = 17;
+
+    void word(std::string_view text) { words_[used_++] = text; }
+    void word(std::integral auto number);
+    void begin(const script& body, std::size_t keys);
+    void end(repeat again, const script* body = nullptr);
+    void make_swift(const ask::acquire& asked);
+    void make_full(const command_lease_options& options, const lease_request& request,
+                   std::string_view channel);
+    std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
+    result<lease_reply> interpret_full(const reply& r);
+    result<lease_reply> acquired(const ask::acquire& asked, const reply& r);
+
+    const lease_request* request_ = nullptr;
+    lease_way way_ = lease_way::full;
+    lease_keys keys_;
+    std::string owner_;  // with a colon behind, as it stands in the lock
+    std::array<std::string_view, most_words> words_;
+    std::size_t used_ = 0;
+    std::size_t begun_ = 0;
+    std::array<std::array<char, 20>, 8> digits_;
+    std::size_t numbers_ = 0;
+    command made_[2];
+    std::size_t count_ = 0;
+    bool took_ = false;
+    bool contended_ = false;
+};
+
+/// The command that must come first on every new connection to a server that can lose writes or its
+/// data (a restart, a failover): it raises the fence counter to the server's clock, so that numbers
+/// which were given and then forgotten are not given again. Not needed where grants are careful.
+[[nodiscard]] std::vector<std::string> raise_fence_command();
+
+}  // namespace holdfast

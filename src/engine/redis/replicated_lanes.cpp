@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redis/replicated_lanes.hpp"
+
+#include "core/hash_slot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// How often the owners of slots are read anew. A lane that is wrong answers an error, never a
+// grant.
+constexpr duration slots_age = std::chrono::seconds(10);
+
+const lock_name& name_of(const lease_request& request) {
+    return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
+}
+
+// Nothing depends on the replicas knowing of an end: without them the lease runs out.
+bool must_be_confirmed(const lease_reply& meant) {
+    return std::holds_alternative<answer::granted>(meant) ||
+           std::holds_alternative<answer::renewed>(meant);
+}
+
+}  // namespace
+
+/// One connection to one master, and the thread that drives it.
+class replicated_lanes::lane {
+public:
+    lane(std::shared_ptr<command_engine> engine, const command_lease_options& options)
+        : engine_(std::move(engine)), options_(options) {
+        thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+    }
+    ~lane() {
+        thread_.request_stop();
+        thread_.join();
+        for (job& left : queue_) {
+            left.done(fail(errc::cancelled, "queue: the client was closed"));
+        }
+    }
+
+    void push(job one) {
+        {
+            const std::scoped_lock guard(mutex_);
+            queue_.push_back(std::move(one));
+        }
+        ready_.notify_one();
+    }
+
+private:
+    void serve(const std::stop_token& stop) {
+        for (;;) {
+            std::deque<job> batch;
+            {
+                std::unique_lock held(mutex_);
+                ready_.wait(held, stop, [&] { return !queue_.empty(); });
+                if (stop.stop_requested()) return;
+                const auto count = std::min(queue_.size(), most_together);
+                const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+                std::move(queue_.begin(), end, std::back_inserter(batch));
+                queue_.erase(queue_.begin(), end);
+            }
+            carry(batch);
+        }
+    }
+
+    void carry(std::deque<job>& batch) {
+        const time_point now = engine_->time().now();
+        std::erase_if(batch, [&](job& late) {
+            if (now < late.give_up) return false;
+            late.done(fail(errc::timed_out, "queue: not sent in time"));
+            return true;
+        });
+        if (batch.empty()) return;
+        const time_point give_up = std::ranges::max(batch, {}, &job::give_up).give_up;
+        if (session_ == nullptr) {
+            const std::string lock = lock_key(options_.prefix, name_of(batch[0].request));
+            auto opened = engine_->open_session(lock, give_up);
+            if (!opened) {
+                for (job& one : batch) one.done(std::unexpected(opened.error()));
+                return;
+            }
+            session_ = std::move(*opened);
+        }
+        std::vector<result<lease_reply>> answers = exchange(batch, give_up);
+        confirm(batch, answers, give_up);
+        for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(answers[i]));
+    }
+
+    std::vector<result<lease_reply>> exchange(const std::deque<job>& batch, time_point give_up) {
+        std::vector<lease_commands> ready(batch.size());
+        std::vector<command> commands;
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            ready[i].make(options_, batch[i].request, batch[i].channel, lease_way::full);
+            commands.push_back(ready[i].commands()[0]);
+        }
+        std::vector<result<reply>> replies(commands.size());
+        session_->exchange(commands, replies, give_up);
+        std::vector<result<lease_reply>> answers;
+        bool broken = false;
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            // MOVED and the like: another master by now, which the next lane will find.
+            const bool elsewhere = replies[i] && replies[i]->is_error();
+            broken = broken || !replies[i] || elsewhere;
+            answers.push_back(*ready[i].interpret({&replies[i], 1}));
+        }
+        if (broken) session_.reset();
+        return answers;
+    }
+
+    // A trip of its own, because a script that had to be loaded is sent twice: WAIT must come last.
+    void confirm(const std::deque<job>& batch, std::vector<result<lease_reply>>& answers,
+                 time_point give_up) {
+        const auto counts = [](const result<lease_reply>& one) {
+            return one && must_be_confirmed(*one);
+        };
+        if (std::ranges::none_of(answers, counts)) return;
+        const auto patience = std::chrono::ceil<std::chrono::milliseconds>(options_.replica_wait);
+        std::int64_t heard = 0;
+        std::string why;
+        if (session_ == nullptr) {
+            why = "the connection was lost before the replicas were asked";
+        } else {
+            const auto seen =
+                session_->execute(words("WAIT", options_.replicas, patience.count()), give_up);
+            if (!seen) session_.reset();
+            heard = seen ? seen->number() : 0;
+            why = seen ? fmt::format("{} of {} replicas confirmed within {} ms", heard,
+                                     options_.replicas, patience.count())
+                       : seen.error().detail;
+        }
+        if (heard >= static_cast<std::int64_t>(options_.replicas)) return;
+        for (std::size_t i = 0; i < answers.size(); ++i) {
+            if (!counts(answers[i])) continue;
+            if (std::holds_alternative<answer::granted>(*answers[i])) {
+                undo(std::get<ask::acquire>(batch[i].request), give_up);
+            }
+            answers[i] = fail(errc::unavailable,
+                              fmt::format("'{}': {}", name_of(batch[i].request).value(), why));
+        }
+    }
+
+    // Given back, so that nobody waits for the ttl of a lease that nobody believes in.
+    void undo(const ask::acquire& asked, time_point give_up) {
+        const lease_request leave = ask::leave{asked.name, asked.owner, asked.mode};
+        lease_commands one;
+        one.make(options_, leave, {}, lease_way::full);
+        result<reply> ignored;
+        engine_->exchange(one.commands(), {&ignored, 1}, give_up);
+    }
+
+    static constexpr std::size_t most_together = 1000;
+
+    const std::shared_ptr<command_engine> engine_;
+    const command_lease_options& options_;
+    std::unique_ptr<command_session> session_;
+    std::mutex mutex_;
+    std::condition_variable_any ready_;
+    std::deque<job> queue_;
+    std::jthread thread_;
+};
+
+replicated_lanes::replicated_lanes(std::shared_ptr<command_engine> engine,
+                                   const command_lease_options& options)
+    : engine_(std::move(engine)), options_(options) {}
+
+replicated_lanes::~replicated_lanes() = default;
+
+void replicated_lanes::submit(lease_request request, std::string_view channel, time_point give_up,
+                              completion done) {
+    const std::string lock = lock_key(options_.prefix, name_of(request));
+    lane_for(lock, give_up)
+        .push({std::move(request), std::string(channel), give_up, std::move(done)});
+}
+
+replicated_lanes::lane& replicated_lanes::lane_for(std::string_view lock, time_point give_up) {
+    std::string master;
+    if (options_.scope == key_scope::slot) master = master_of(hash_slot(lock), give_up);
+    const std::scoped_lock guard(mutex_);
+    auto& here = lanes_[master];
+    if (here == nullptr) here = std::make_unique<lane>(engine_, options_);
+    return *here;
+}
+
+// The id of the node that serves the slot, as far as is known: an id that is out of date only makes
+// lanes share a thread until the next reading.
+std::string replicated_lanes::master_of(unsigned slot, time_point give_up) {
+    const time_point now = engine_->time().now();
+    std::unique_lock held(mutex_);
+    if (slots_.empty() || now >= slots_read_ + slots_age) {
+        slots_read_ = now;
+        held.unlock();
+        auto read = read_shards(*engine_, give_up);
+        held.lock();
+        if (read) slots_ = std::move(*read);
+    }
+    for (const slot_range& one : slots_) {
+        if (one.first <= slot && slot <= one.last) return one.master;
+    }
+    return {};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "conformance/lease/testbed.hpp"
+#include "support/wait_for.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/// Two clients of one engine at the seam, for the cases about what every lease_store promises.
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+
+/// One client of the engine, as the seam sees it.
+class party {
+public:
+    explicit party(testbed& bed) : bed_(bed), store_(bed.make_store()) {
+        store_->on_push([box = box_](const lease_push& push) {
+            if (const auto* given = std::get_if<handed_over>(&push)) {
+                const std::scoped_lock guard(box->mutex);
+                box->given.push_back(*given);
+            }
+        });
+    }
+
+    result<lease_reply> send(const lease_request& request) {
+        result<lease_reply> reply;
+        store_->exchange({&request, 1}, {&reply, 1}, bed_.time().now() + 5s);
+        return reply;
+    }
+    result<lease_reply> acquire(const lock_name& name, const owner_token& owner,
+                                ask::when_busy otherwise = ask::when_busy::refuse,
+                                line_ticket ticket = {}) {
+        return send(ask::acquire{name, owner, {}, bed_.ttl(), otherwise, ticket, 0});
+    }
+    answer::busy stand_in_line(const lock_name& name, const owner_token& owner,
+                               line_ticket ticket = {}) {
+        const auto reply = acquire(name, owner, ask::when_busy::stand_in_line, ticket);
+        if (!reply || !std::holds_alternative<answer::busy>(*reply)) {
+            ADD_FAILURE() << "expected a place in line";
+            return {};
+        }
+        return std::get<answer::busy>(*reply);
+    }
+    bool renew(const lock_name& name, const owner_token& owner) {
+        const auto reply = send(ask::renew{name, owner, {}, bed_.ttl()});
+        return reply && std::holds_alternative<answer::renewed>(*reply);
+    }
+    bool release(const lock_name& name, const owner_token& owner) {
+        const auto reply = send(ask::release{name, owner, {}});
+        return reply && std::holds_alternative<answer::released>(*reply);
+    }
+    bool leave(const lock_name& name, const owner_token& owner) {
+        const auto reply = send(ask::leave{name, owner, {}});
+        return reply && std::get<answer::released>(*reply).found;
+    }
+
+    /// The pushes heard so far; empties the box.
+    std::vector<handed_over> heard() {
+        const std::scoped_lock guard(box_->mutex);
+        std::vector<handed_over> all(box_->given.begin(), box_->given.end());
+        box_->given.clear();
+        return all;
+    }
+    handed_over next_push() {
+        std::vector<handed_over> all;
+        wait_for("a hand-over", [&] { return !(all = heard()).empty(); });
+        EXPECT_EQ(all.size(), 1U);
+        return all.front();
+    }
+    lease_store& store() { return *store_; }
+
+private:
+    struct mailbox {
+        std::mutex mutex;
+        std::deque<handed_over> given;
+    };
+    testbed& bed_;
+    std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();
+    std::shared_ptr<lease_store> store_;
+};
+
+class lease_seam : public testing::TestWithParam<lease_engine> {
+protected:
+    owner_token owner() { return owner_token::draw(system_entropy()); }
+
+    static bool granted(const result<lease_reply>& reply) {
+        return reply && std::holds_alternative<answer::granted>(*reply);
+    }
+    static bool busy(const result<lease_reply>& reply) {
+        return reply && std::holds_alternative<answer::busy>(*reply);
+    }
+    static fencing_token fence(const result<lease_reply>& reply) {
+        return std::get<answer::granted>(reply.value()).fence;
+    }
+
+    ask::acquire plain(const lock_name& name, const owner_token& who) const {
+        return {name, who, {}, ttl, ask::when_busy::refuse, {}, 0};
+    }
+
+    std::unique_ptr<testbed> bed = GetParam().make();
+    const duration ttl = bed->ttl();
+    party one{*bed};
+    party two{*bed};
+    const lock_name job = *lock_name::make("job");
+    const owner_token a = owner();
+    const owner_token b = owner();
+    const owner_token c = owner();
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every engine's lease_store promises to those who wait.
+#include "conformance/lease/seam_fixture.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace holdfast::test {
+namespace {
+
+class lease_seam_line : public lease_seam {};
+
+TEST_P(lease_seam_line, hands_a_released_name_to_the_first_in_line_and_wakes_nobody_else) {
+    const auto held = one.acquire(job, a);
+    two.stand_in_line(job, b);
+    one.stand_in_line(job, c);
+    ASSERT_TRUE(one.release(job, a));
+    const auto push = two.next_push();
+    EXPECT_EQ(push.owner, b);
+    EXPECT_GT(push.fence, fence(held));
+    EXPECT_TRUE(one.heard().empty());
+    const auto mine = two.acquire(job, b);
+    ASSERT_TRUE(granted(mine)) << "a wake means owned";
+    EXPECT_EQ(fence(mine), push.fence);
+    EXPECT_TRUE(busy(one.acquire(job, a)));
+}
+
+TEST_P(lease_seam_line, keeps_a_place_by_looking_again) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    const auto place = one.stand_in_line(job, b);
+    two.stand_in_line(job, c);
+    for (int i = 0; i < 6; ++i) {
+        bed->pass(1s);
+        ASSERT_TRUE(one.renew(job, a));
+        EXPECT_EQ(one.stand_in_line(job, b, place.ticket).ahead, 0U);
+        EXPECT_EQ(two.stand_in_line(job, c).ahead, 1U);
+    }
+}
+
+TEST_P(lease_seam_line, passes_over_a_waiter_that_has_not_looked_for_some_seconds) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    one.stand_in_line(job, b);
+    for (int i = 0; i < 4; ++i) {
+        bed->pass(1s);
+        ASSERT_TRUE(one.renew(job, a));
+        two.stand_in_line(job, c);
+    }
+    ASSERT_TRUE(one.release(job, a));
+    EXPECT_EQ(two.next_push().owner, c);
+    EXPECT_TRUE(one.heard().empty());
+}
+
+TEST_P(lease_seam_line, passes_over_a_waiter_whose_client_is_gone_at_once) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    {
+        party gone(*bed);
+        gone.stand_in_line(job, b);
+    }
+    two.stand_in_line(job, c);
+    ASSERT_TRUE(one.release(job, a));
+    EXPECT_EQ(two.next_push().owner, c);
+}
+
+TEST_P(lease_seam_line, gives_back_its_place_to_a_waiter_that_the_engine_forgot) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    const auto early = one.stand_in_line(job, b);
+    for (int i = 0; i < 4; ++i) {
+        bed->pass(1s);
+        ASSERT_TRUE(one.renew(job, a));
+        if (i > 0) two.stand_in_line(job, c);
+    }
+    EXPECT_EQ(one.stand_in_line(job, b, early.ticket).ahead, 0U);
+    EXPECT_EQ(two.stand_in_line(job, c).ahead, 1U);
+}
+
+TEST_P(lease_seam_line, tells_the_head_to_look_when_a_dead_holders_time_is_over) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    bed->pass(ttl - ttl / 50);
+    const auto head = two.stand_in_line(job, b);
+    EXPECT_LE(head.look_after, ttl / 50 + 2ms);
+    bed->pass(head.look_after);
+    EXPECT_TRUE(granted(two.acquire(job, b, ask::when_busy::stand_in_line, head.ticket)));
+}
+
+TEST_P(lease_seam_line, lets_any_waiters_look_help_the_head) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    bed->pass(ttl - 200ms);
+    two.stand_in_line(job, b);
+    one.stand_in_line(job, c);
+    bed->pass(205ms);
+    EXPECT_TRUE(busy(one.acquire(job, c, ask::when_busy::stand_in_line)));
+    EXPECT_EQ(two.next_push().owner, b);
+}
+
+TEST_P(lease_seam_line, lets_nobody_overtake_the_line_after_a_holder_died) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    bed->pass(ttl - 200ms);
+    two.stand_in_line(job, b);
+    bed->pass(205ms);
+    EXPECT_TRUE(busy(one.acquire(job, c))) << "a newcomer that would not even wait";
+    EXPECT_EQ(two.next_push().owner, b);
+}
+
+TEST_P(lease_seam_line, takes_back_a_hand_over_that_is_not_claimed) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    two.stand_in_line(job, b);
+    ASSERT_TRUE(one.release(job, a));
+    const duration claim = two.next_push().ttl;
+    EXPECT_LE(claim, std::max<duration>(ttl, 3s));
+    bed->pass(claim + 5ms);  // b was paused and says nothing
+    EXPECT_TRUE(granted(one.acquire(job, c)));
+    EXPECT_FALSE(two.renew(job, b));
+}
+
+TEST_P(lease_seam_line, lets_a_waiter_leave_without_a_trace) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    two.stand_in_line(job, b);
+    EXPECT_TRUE(two.leave(job, b));
+    EXPECT_FALSE(two.leave(job, b));
+    ASSERT_TRUE(one.release(job, a));
+    EXPECT_TRUE(two.heard().empty());
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
+TEST_P(lease_seam_line, passes_on_what_was_handed_to_a_waiter_that_was_just_leaving) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    two.stand_in_line(job, b);
+    one.stand_in_line(job, c);
+    ASSERT_TRUE(one.release(job, a));  // b's from here on
+    EXPECT_TRUE(two.leave(job, b));
+    EXPECT_EQ(one.next_push().owner, c);
+}
+
+TEST_P(lease_seam_line, bounds_the_line) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    std::optional<error> refused;
+    for (int i = 0; i < 1100 && !refused; ++i) {
+        const auto reply = one.acquire(job, owner(), ask::when_busy::stand_in_line);
+        if (!reply) refused = reply.error();
+    }
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(*refused, errc::busy);
+    EXPECT_NE(refused->detail.find("full"), std::string::npos) << refused->detail;
+}
+
+TEST_P(lease_seam_line, lets_one_that_barges_take_a_free_name_before_the_line) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    auto barging = plain(job, b);
+    barging.otherwise = ask::when_busy::stand_in_line;
+    barging.barge = true;
+    ASSERT_TRUE(busy(two.send(barging)));
+    ASSERT_TRUE(one.release(job, a));
+    const auto told = two.next_push();
+    EXPECT_EQ(told.owner, b);
+    EXPECT_EQ(told.ttl, duration::zero()) << "it is free, not handed over";
+    auto quicker = plain(job, c);
+    quicker.barge = true;
+    EXPECT_TRUE(granted(one.send(quicker)));
+    EXPECT_TRUE(busy(two.send(barging)));
+    ASSERT_TRUE(one.release(job, c));
+    EXPECT_TRUE(granted(two.send(barging)));
+    EXPECT_TRUE(two.release(job, b));
+    EXPECT_TRUE(granted(one.acquire(job, a))) << "nobody is left in line";
+}
+
+TEST_P(lease_seam_line, lets_a_fair_one_wait_behind_one_that_barges) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    auto barging = plain(job, b);
+    barging.otherwise = ask::when_busy::stand_in_line;
+    barging.barge = true;
+    ASSERT_TRUE(busy(two.send(barging)));
+    const auto place = two.stand_in_line(job, c);
+    ASSERT_TRUE(one.release(job, a));
+    EXPECT_EQ(two.next_push().owner, b);
+    EXPECT_TRUE(busy(two.acquire(job, c, ask::when_busy::stand_in_line, place.ticket)));
+    ASSERT_TRUE(granted(two.send(barging)));
+    ASSERT_TRUE(two.release(job, b));
+    std::vector<handed_over> all;
+    const auto given = [&] { return !all.empty() && all.back().owner == c; };
+    wait_for("a hand-over to the fair one", [&] {
+        std::ranges::copy(two.heard(), std::back_inserter(all));
+        return given();
+    });
+    EXPECT_GT(all.back().ttl, duration::zero());
+}
+
+INSTANTIATE_TEST_SUITE_P(on, lease_seam_line, testing::ValuesIn(lease_engines()),
+                         [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace holdfast::test
