@@ -6,6 +6,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/guarded_write.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/names.hpp>

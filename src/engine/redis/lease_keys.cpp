@@ -54,28 +54,28 @@ std::string_view fence_key(std::string_view lock, key_scope scope) {
     return scope == key_scope::server ? fence_name : texts_of(hash_slot(lock)).fence;
 }
 
+std::string key_beside(std::string_view key, std::string_view end) {
+    std::string_view tag;
+    std::string_view rest;
+    if (!hash_tag(key).empty()) {
+        rest = key;
+    } else if (key.find('}') == std::string_view::npos) {
+        tag = key;
+    } else {
+        tag = slot_tag(hash_slot(key));
+        rest = key;
+    }
+    std::string made;  // appended, not added: one allocation
+    made.reserve(tag.size() + rest.size() + end.size() + 2);
+    if (!tag.empty()) made.append("{").append(tag).append("}");
+    return made.append(rest).append(end);
+}
+
 lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
     lease_keys keys;
     keys.lock = lock_key(prefix, name);
-    // Appended, not added: one allocation each.
-    const auto beside = [&](std::string_view tag, std::string_view rest, std::string_view end) {
-        std::string key;
-        key.reserve(tag.size() + rest.size() + end.size() + 2);
-        if (!tag.empty()) key.append("{").append(tag).append("}");
-        return key.append(rest).append(end);
-    };
-    std::string_view tag;
-    std::string_view rest;
-    if (!hash_tag(keys.lock).empty()) {
-        rest = keys.lock;
-    } else if (keys.lock.find('}') == std::string::npos) {
-        tag = keys.lock;
-    } else {
-        tag = slot_tag(hash_slot(keys.lock));
-        rest = keys.lock;
-    }
-    keys.line = beside(tag, rest, ":line");
-    keys.waiters = beside(tag, rest, ":waiters");
+    keys.line = key_beside(keys.lock, ":line");
+    keys.waiters = key_beside(keys.lock, ":waiters");
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
     return keys;

@@ -36,6 +36,9 @@ struct lease_keys {
 /// The counter of fences for a lock's key. The view lives for ever.
 [[nodiscard]] std::string_view fence_key(std::string_view lock, key_scope scope);
 
+/// A key in the same slot as `key`: "{key}:end", or with the tag that it has or needs.
+[[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
+
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
 
 /// Is it one of the keys that belong to no name?
