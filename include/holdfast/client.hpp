@@ -87,9 +87,12 @@ private:
 ///     redis://host:6379/0     Redis (rediss:// with TLS, redis+unix:///path for a socket); the
 ///                             client's options are in redis.hpp, and prefix= (default "lock:") is
 ///                             what stands before a name in its key
-///     redis-sentinel://h,h,h/NAME
-///                             the master that these Sentinels watch (redis_topology.hpp); see its
-///                             limits: replication is asynchronous
+///     redis-sentinel://h,h,h/NAME, redis-cluster://h,h,h
+///                             the master that these Sentinels watch, or a Cluster
+///                             (redis_topology.hpp). quarantine= (default 30s, off for one server):
+///                             for so long a server grants nothing after a restart or a promotion,
+///                             and no ttl may be longer. replicas= and replica_wait= (0, 1s): how
+///                             many replicas must confirm a grant or a renewal, and how soon
 ///
 /// Errors: invalid_argument (unknown scheme or option; the detail says what was meant), unsupported
 /// (an engine that this build leaves out), unavailable, denied.

@@ -12,7 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <future>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -184,6 +187,39 @@ TEST_F(redis_lease, a_waiter_whose_messages_are_lost_gets_it_within_about_a_seco
     ASSERT_TRUE(std::move(held).release());
     EXPECT_EQ(waiter.wait_for(5s), std::future_status::ready) << "not the rest of the ttl";
     EXPECT_TRUE(waiter.get());
+}
+
+// The user of docs/guide/redis.md, as it stands there.
+std::vector<std::string> documented_user() {
+    std::ifstream page(HOLDFAST_REDIS_GUIDE);
+    std::vector<std::string> words;
+    for (std::string line; std::getline(page, line);) {
+        if (words.empty() && !line.starts_with("ACL SETUSER")) continue;
+        if (line == "```") break;
+        std::istringstream parts(line);
+        for (std::string word; parts >> word;) words.push_back(word);
+    }
+    return words;
+}
+
+TEST_F(redis_lease, the_documented_permissions_are_enough) {
+    const auto user = documented_user();
+    ASSERT_FALSE(user.empty());
+    const std::vector<std::string_view> words(user.begin(), user.end());
+    ASSERT_EQ(server.raw_words(words), reply::status("OK"));
+    const std::string url = "redis://app:secret@127.0.0.1:" + std::to_string(server.port());
+    auto a = open(url).value();
+    auto b = open(url).value();
+    auto held = a.mutex("job").acquire({.ttl = 600ms, .wait = 5s}).value();
+    auto next = std::async(std::launch::async, [&] {
+        return b.mutex("job").acquire({.ttl = 2s, .wait = 10s}).has_value();
+    });
+    test::wait_for("a waiter", [&] { return a.list("job").value().at(0).waiters == 1; });
+    test::wait_for("a renewal", [&] { return a.statistics().renewed > 0; });
+    EXPECT_TRUE(std::move(held).release());
+    EXPECT_TRUE(next.get());
+    EXPECT_EQ(b.statistics().handed_over, 1U);
+    EXPECT_EQ(server.raw("ACL", "LOG"), reply::array({})) << "something was denied";
 }
 
 TEST_F(redis_lease, a_thousand_buyers_buy_exactly_what_is_there) {
