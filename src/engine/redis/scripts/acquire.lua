@@ -43,6 +43,13 @@ if held and string.sub(held, 1, #owner + 1) == owner .. ':' then
     return {1, fence}
 end
 
+local alone = not held and redis.call('EXISTS', line) == 0
+if alone and (not boot or quarantine_left(server_time()) == 0) then
+    local fence = draw_fence(reserve)
+    hold(owner, fence, ttl, 0)
+    return {1, fence}
+end
+
 local now = server_time()
 
 if channel ~= '' then

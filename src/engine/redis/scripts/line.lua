@@ -16,9 +16,13 @@
 
 local slack = 3000
 
+local clock
 local function server_time()
-    local t = redis.call('TIME')
-    return t[1] * 1000000 + t[2]
+    if not clock then
+        local t = redis.call('TIME')
+        clock = t[1] * 1000000 + t[2]
+    end
+    return clock
 end
 
 local function digits(number) return string.format('%.0f', number) end
