@@ -61,7 +61,9 @@ void compete(client& on, contest_table& table, int id, const contest_options& op
     clock& time = system_clock();
     const time_point end{duration(table.all().end.load())};
     for (time_point asked = time.now(); asked < end; asked = time.now()) {
-        auto held = name.acquire({.ttl = ttl, .wait = end - asked + patience_after_end});
+        auto held = name.acquire({.ttl = ttl,
+                                  .wait = end - asked + patience_after_end,
+                                  .local_passes = options.local_passes});
         const time_point got = time.now();
         if (!held) return note_failure(mine, to_string(held.error()));
         if (got < end) {

@@ -22,6 +22,7 @@ struct contest_options {
     int workers = 8;
     duration hold{};
     duration pause{};
+    std::uint32_t local_passes = 0;
     duration length = std::chrono::seconds(1);
 };
 

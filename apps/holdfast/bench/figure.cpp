@@ -129,6 +129,7 @@ std::string to_json(const figure& f) {
     out.put("renewed", f.renewed);
     out.put("lost", f.lost);
     out.put("least_slack_ms", f.least_slack_ms);
+    out.put("handoff_round_trips", f.handoff_round_trips);
     return out.text();
 }
 
@@ -154,6 +155,9 @@ std::string to_table(const figure& f) {
     out.add("release", f.release_us);
     out.add("pair", f.pair_us);
     out.add("hand-over", f.handoff_us);
+    if (f.handoff_round_trips) {
+        out.add("", fmt::format("{:.2f} round trips", *f.handoff_round_trips));
+    }
     if (f.per_worker) {
         out.add("each worker",
                 fmt::format("{} to {}", grouped(static_cast<double>(f.per_worker->min)),

@@ -49,6 +49,8 @@ struct figure {
     std::optional<percentiles> release_us{};
     std::optional<percentiles> pair_us{};
     std::optional<percentiles> handoff_us{};
+    /// The median hand-over, in round trips of one blocking connection in the same run.
+    std::optional<double> handoff_round_trips{};
     std::optional<extent> per_worker{};
     std::optional<double> commands_per_op{};
     std::optional<int> leases{};

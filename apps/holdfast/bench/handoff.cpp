@@ -26,6 +26,7 @@ struct handoff_options {
     std::string format = "table";
     int workers = 8;
     int processes = 0;
+    int local_passes = 0;
     duration hold{};
     duration pause{};
     int seconds = 5;
@@ -37,6 +38,7 @@ struct handoff_options {
 struct measured {
     std::vector<double> rates;
     std::vector<double> references;
+    std::vector<double> round_trips_us;
     std::vector<double> ratios;
     std::vector<double> server_cpu;
     std::vector<double> commands;
@@ -50,6 +52,7 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
         .workers = options.count(),
         .hold = options.hold,
         .pause = options.pause,
+        .local_passes = static_cast<std::uint32_t>(options.local_passes),
         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
     const auto before = engine.account();
     const auto found = options.processes > 0 ? contest_of_processes(engine.url, wanted)
@@ -68,15 +71,16 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
     return total / found->seconds;
 }
 
-result<double> reference_round(const handoff_options& options, const bench_engine& engine) {
-    const auto r = bench::pairs_by_blocking_pool(
+result<bench::pairs_result> reference_round(const handoff_options& options,
+                                            const bench_engine& engine) {
+    auto r = bench::pairs_by_blocking_pool(
         engine.reference.host, engine.reference.port,
         {.workers = 1,
          .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)});
     if (r.failures > 0 || r.pairs_per_second <= 0) {
         return fail(errc::unavailable, "the reference's connection failed");
     }
-    return r.pairs_per_second;
+    return r;
 }
 
 result<measured> measure(const handoff_options& options, const bench_engine& engine) {
@@ -90,8 +94,9 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
         const auto reference = reference_round(options, engine);
         if (!reference) return std::unexpected(reference.error());
         seen.rates.push_back(*ours);
-        seen.references.push_back(*reference);
-        seen.ratios.push_back(*ours / *reference);
+        seen.references.push_back(reference->pairs_per_second);
+        seen.round_trips_us.push_back(reference->p50_us / 2);
+        seen.ratios.push_back(*ours / reference->pairs_per_second);
     }
     return seen;
 }
@@ -106,6 +111,7 @@ exit_code run_handoff(const handoff_options& options) {
     auto seen = measure(options, *engine);
     if (!seen) return cannot_measure(seen.error());
     const auto [least, most] = std::ranges::minmax(seen->acquired);
+    const percentiles handoff = percentiles_of(seen->handoff_us);
     const auto known = [](const std::vector<double>& values) {
         return values.empty() ? std::nullopt : std::optional(median(values));
     };
@@ -119,7 +125,8 @@ exit_code run_handoff(const handoff_options& options) {
              .ratio = median(seen->ratios),
              .ratio_rounds = spread_of(seen->ratios),
              .server_cpu_us = known(seen->server_cpu),
-             .handoff_us = percentiles_of(seen->handoff_us),
+             .handoff_us = handoff,
+             .handoff_round_trips = handoff.p50 / median(seen->round_trips_us),
              .per_worker = extent{least, most},
              .commands_per_op = known(seen->commands)}},
            options.format);
@@ -137,6 +144,8 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
                                 "Processes with a client each, instead of threads");
     processes->default_str("")->excludes(threads);
+    add_whole(*words, "--local-passes", options->local_passes, {0, 1000},
+              "How often a lease may pass on inside a process before others get their turn");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each stays away after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");

@@ -25,6 +25,13 @@ local lock, line, waiters, counter, boot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], K
 local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local channel, ticket, claim = ARGV[4], tonumber(ARGV[5]), ARGV[6]
 
+-- The milliseconds that a value's lease still has; at most 0 for a marked one that is over.
+local function lease_left(value)
+    local left = redis.call('PTTL', lock)
+    if string.sub(value, -1) == '+' then return left - slack end
+    return left
+end
+
 local held = redis.call('GET', lock)
 local left = held and lease_left(held)
 local ours = held and string.find(held, '^%x+:%d*%+?$') and string.sub(held, 33, 33) == ':'
@@ -51,16 +58,20 @@ if alone and (not boot or quarantine_left(server_time()) == 0) then
 end
 
 local now = server_time()
+local ahead
 
 if channel ~= '' then
-    if not redis.call('ZSCORE', line, owner) then
-        local length = redis.call('ZCARD', line)
-        if length >= tonumber(ARGV[8]) then return {2, length} end
-        if ticket == 0 then
-            local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-            ticket = math.max(now, last and tonumber(last) + 1 or 0)
-        end
-        redis.call('ZADD', line, digits(ticket), owner)
+    if ticket == 0 then
+        local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
+        ticket = math.max(now, last and tonumber(last) + 1 or 0)
+    end
+    if redis.call('ZADD', line, 'NX', digits(ticket), owner) == 0 then
+        ticket = tonumber(redis.call('ZSCORE', line, owner))
+    end
+    ahead = redis.call('ZRANK', line, owner)
+    if ahead >= tonumber(ARGV[8]) then
+        redis.call('ZREM', line, owner)
+        return {2, ahead}
     end
     local place = ARGV[7]
     redis.call('HSET', waiters, owner, string.format('%s %s %s %s',
@@ -91,7 +102,8 @@ if not held then
     end
     held = redis.call('GET', lock)
     left = wait > 0 and wait or math.max(lease_left(held), 1)
+    ahead = ahead and redis.call('ZRANK', line, owner)
 end
 
-local ahead = redis.call('ZRANK', line, owner) or redis.call('ZCARD', line)
+if not ahead then ahead = redis.call('ZCARD', line) end
 return {0, left, ahead, ticket, tonumber(redis.call('GET', counter) or 0)}

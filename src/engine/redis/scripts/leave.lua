@@ -16,9 +16,8 @@ local found = redis.call('ZREM', line, owner)
 redis.call('HDEL', waiters, owner)
 local held = redis.call('GET', lock)
 if held and string.sub(held, 1, #owner + 1) == owner .. ':' then
-    if lease_left(held) > 0 then found = 1 end
-    let_next(server_time())
-    return found
+    let_next()
+    return 1
 end
 if held == '+' and redis.call('EXISTS', line) == 0 then redis.call('DEL', lock) end
 return found

@@ -42,13 +42,6 @@ local function draw_fence(spare)
     return top - spare
 end
 
--- The milliseconds that a value's lease still has; at most 0 for a marked one that is over.
-local function lease_left(value)
-    local left = redis.call('PTTL', lock)
-    if string.sub(value, -1) == '+' then return left - slack end
-    return left
-end
-
 local function hold(who, fence, ms, waiting)
     local value = who .. ':' .. digits(fence)
     if waiting > 0 then
@@ -80,7 +73,8 @@ local function keep_for_line() redis.call('SET', lock, '+', 'PX', slack) end
 local function hand_over(now_us, me)
     local rank = 0
     while true do
-        local who = redis.call('ZRANGE', line, rank, rank)[1]
+        local next = redis.call('ZRANGE', line, rank, rank + 1)
+        local who = next[1]
         if not who then break end
         if who == me then return me end
         local place = redis.call('HGET', waiters, who)
@@ -95,7 +89,7 @@ local function hand_over(now_us, me)
             rank = rank + 1
         else
             local fence = draw_fence(tonumber(spare))
-            hold(who, fence, tonumber(claim), redis.call('ZCARD', line) - 1)
+            hold(who, fence, tonumber(claim), rank + #next - 1)
             if tell(channel, who .. ' ' .. digits(fence) .. ' ' .. claim) > 0 then
                 forget(who)
                 return who

@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a holder does that goes. The lock is deleted first: a server that is out of memory still
--- does that, even if it can hand nothing over.
+-- What a holder does that goes. A server that is out of memory can hand nothing over, but it can
+-- still delete.
 
-local function let_next(now_us)
-    redis.call('DEL', lock)
-    if redis.call('EXISTS', line) == 0 then return end
+local function let_next()
+    local now_us = server_time()
     if quarantine_left(now_us) > 0 then
-        keep_for_line()
-    else
-        hand_over(now_us)
+        redis.call('DEL', lock)
+        if redis.call('EXISTS', line) == 1 then keep_for_line() end
+        return
+    end
+    local done, problem = pcall(hand_over, now_us)
+    if not done then
+        redis.call('DEL', lock)
+        error(problem)
     end
 end

@@ -16,6 +16,5 @@ if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 --@include line.lua
 --@include next.lua
 
-local in_time = lease_left(held) > 0 and 1 or 0
-let_next(server_time())
-return in_time
+let_next()
+return 1
