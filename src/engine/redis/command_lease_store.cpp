@@ -19,6 +19,11 @@ const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
 }
 
+bool stands_in_line(const lease_request& request) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+}
+
 }  // namespace
 
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
@@ -53,9 +58,8 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
 }
 
 std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
-    const auto* asked = std::get_if<ask::acquire>(&request);
-    if (asked == nullptr || asked->otherwise != ask::when_busy::stand_in_line) return {};
-    return channels_.listen(lock_key(options_.prefix, asked->name), give_up);
+    if (!stands_in_line(request)) return {};
+    return channels_.listen(lock_key(options_.prefix, name_of(request)), give_up);
 }
 
 lease_way command_lease_store::way_for(const lease_request& request) const {
@@ -186,36 +190,48 @@ void command_lease_store::undo(const lease_request& request, time_point give_up)
 // Two commands that are submitted may part and change their order, so an acquire goes the full way.
 void command_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                                  reply_handler on_reply) {
-    struct pending {
-        lease_request request;
-        lease_commands commands;
-    };
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (const auto why = unfit(requests[i])) {
             (*tell)(i, std::unexpected(*why));
             continue;
         }
-        if (lanes_ != nullptr) {
-            const std::string_view channel = channel_of(requests[i], give_up);
-            lanes_->submit(std::move(requests[i]), channel, give_up,
-                           [tell, i](result<lease_reply> one) { (*tell)(i, std::move(one)); });
+        auto done = [tell, i](result<lease_reply> one) { (*tell)(i, std::move(one)); };
+        if (!stands_in_line(requests[i])) {
+            submit_one(std::move(requests[i]), {}, give_up, std::move(done));
             continue;
         }
-        const auto one = std::make_shared<pending>(std::move(requests[i]));
-        one->commands.make(options_, one->request, channel_of(one->request, give_up),
-                           lease_way::full);
-        // The answer may come when this store is gone, its engine being shared.
-        engine_->submit(
-            one->commands.commands()[0], give_up,
-            [one, tell, i, memory = contended_, &time = engine_->time()](result<reply> answered) {
-                auto meant = one->commands.interpret({&answered, 1});
-                if (one->commands.contended()) {
-                    memory->note(name_of(one->request), time.now());
-                }
-                (*tell)(i, std::move(*meant));
-            });
+        const std::string lock = lock_key(options_.prefix, name_of(requests[i]));
+        channels_.when_heard(
+            lock, give_up,
+            [this, give_up, request = std::move(requests[i]), tell = std::move(done)](
+                std::string_view channel) { submit_one(request, channel, give_up, tell); });
     }
+}
+
+void command_lease_store::submit_one(lease_request request, std::string_view channel,
+                                     time_point give_up,
+                                     std::function<void(result<lease_reply>)> done) {
+    if (lanes_ != nullptr) {
+        lanes_->submit(std::move(request), channel, give_up, std::move(done));
+        return;
+    }
+    struct pending {
+        lease_request request;
+        lease_commands commands;
+    };
+    const auto one = std::make_shared<pending>(std::move(request));
+    one->commands.make(options_, one->request, channel, lease_way::full);
+    // The answer may come when this store is gone, its engine being shared.
+    engine_->submit(one->commands.commands()[0], give_up,
+                    [one, tell = std::move(done), memory = contended_,
+                     &time = engine_->time()](result<reply> answered) {
+                        auto meant = one->commands.interpret({&answered, 1});
+                        if (one->commands.contended()) {
+                            memory->note(name_of(one->request), time.now());
+                        }
+                        tell(std::move(*meant));
+                    });
 }
 
 // A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks

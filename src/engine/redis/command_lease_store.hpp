@@ -10,6 +10,7 @@
 #include <holdfast/entropy.hpp>
 #include <holdfast/lease_store.hpp>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,13 +45,15 @@ private:
                        std::span<result<lease_reply>> replies, time_point give_up);
     void exchange_replicated(std::span<const lease_request> requests,
                              std::span<result<lease_reply>> replies, time_point give_up);
+    void submit_one(lease_request request, std::string_view channel, time_point give_up,
+                    std::function<void(result<lease_reply>)> done);
     void undo(const lease_request& request, time_point give_up);
 
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options options_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
-    grant_channels channels_;
     std::unique_ptr<replicated_lanes> lanes_;  // if replicas must confirm
+    grant_channels channels_;                  // the last, because its destructor still submits
 };
 
 }  // namespace holdfast

@@ -66,6 +66,41 @@ std::string_view grant_channels::listen(std::string_view lock, time_point give_u
     return here.name;
 }
 
+grant_channels::~grant_channels() {
+    if (!subscriber_.joinable()) return;
+    subscriber_.request_stop();
+    subscriber_.join();
+    for (const errand& left : errands_) left.then(channel_for(left.lock).name);
+}
+
+void grant_channels::when_heard(const std::string& lock, time_point give_up,
+                                std::function<void(std::string_view)> then) {
+    const channel& here = channel_for(lock);
+    if (here.heard.load(std::memory_order_acquire)) {
+        then(here.name);
+        return;
+    }
+    const std::scoped_lock guard(mutex_);
+    errands_.push_back({lock, give_up, std::move(then)});
+    if (!subscriber_.joinable()) {
+        subscriber_ =
+            std::jthread([this](const std::stop_token& stop) { subscribe_for_others(stop); });
+    }
+    errands_changed_.notify_one();
+}
+
+void grant_channels::subscribe_for_others(const std::stop_token& stop) {
+    for (;;) {
+        std::unique_lock held(mutex_);
+        errands_changed_.wait(held, stop, [&] { return !errands_.empty(); });
+        if (stop.stop_requested()) return;
+        const errand next = std::move(errands_.front());
+        errands_.pop_front();
+        held.unlock();
+        next.then(listen(next.lock, next.give_up));
+    }
+}
+
 void grant_channels::hear(const push_event& event) {
     if (event.type == push_event::kind::gap) {
         handler_(look_again{});

@@ -8,11 +8,16 @@
 #include <holdfast/lease_store.hpp>
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 /// Where this client is told of its grants: one channel for all names; in a Cluster one for each
 /// slot in which somebody waits, so that the node which grants can tell it.
@@ -23,6 +28,7 @@ namespace holdfast {
 class grant_channels {
 public:
     grant_channels(command_engine& engine, entropy& chance, key_scope scope);
+    ~grant_channels();
 
     /// Set once, before the first listen().
     void on_push(lease_store::push_handler handler);
@@ -32,6 +38,11 @@ public:
     /// Blocks: until the server has confirmed, at most until `give_up`.
     [[nodiscard]] std::string_view listen(std::string_view lock, time_point give_up);
 
+    /// The same without waiting: `then` is called once with the channel, at once if it is heard
+    /// already, else on a thread of this object; at the latest by the destructor.
+    void when_heard(const std::string& lock, time_point give_up,
+                    std::function<void(std::string_view)> then);
+
 private:
     struct channel {
         std::string name;
@@ -40,7 +51,14 @@ private:
         std::unique_ptr<subscription> line;
     };
 
+    struct errand {
+        std::string lock;
+        time_point give_up;
+        std::function<void(std::string_view)> then;
+    };
+
     [[nodiscard]] channel& channel_for(std::string_view lock);
+    void subscribe_for_others(const std::stop_token& stop);
     void hear(const push_event& event);
 
     command_engine& engine_;
@@ -50,6 +68,10 @@ private:
     channel global_;
     std::mutex mutex_;
     std::map<unsigned, channel> by_slot_;
+    std::condition_variable_any errands_changed_;
+    std::deque<errand> errands_;
+    std::jthread
+        subscriber_;  // started by the first errand; the last member, so that it ends first
 };
 
 }  // namespace holdfast
