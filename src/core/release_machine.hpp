@@ -21,8 +21,9 @@ struct release_plan {
 
 class release_machine {
 public:
+    /// Points into the machine: a blocking caller sends it without a copy.
     struct send {
-        lease_request request;
+        const lease_request* request;
         time_point give_up;
     };
     struct finish {
@@ -39,7 +40,9 @@ public:
     [[nodiscard]] action on_reply(const result<lease_reply>& reply, time_point now);
 
 private:
-    release_plan plan_;
+    lease_request request_;
+    bool in_time_;
+    time_point give_up_;
     bool asked_again_ = false;
 };
 

@@ -119,17 +119,13 @@ acquisition::action acquisition::on_reply(result<lease_reply> reply) {
     return next(machine_->on_reply(std::move(reply), runtime_.time().now()));
 }
 
-acquisition::action acquisition::next(acquire_machine::action from_machine) {
-    return std::visit(
-        overloaded{
-            [](send&& out) -> action { return std::move(out); },
-            [](sleep until) -> action { return until; },
-            [&](acquire_machine::finish&& end) -> action { return settle(std::move(end)); },
-        },
-        std::move(from_machine));
+acquisition::action acquisition::next(acquire_machine::action&& from_machine) {
+    if (auto* out = std::get_if<send>(&from_machine)) return std::move(*out);
+    if (const auto* until = std::get_if<sleep>(&from_machine)) return *until;
+    return settle(std::get<acquire_machine::finish>(std::move(from_machine)));
 }
 
-result<lease> acquisition::settle(acquire_machine::finish end) {
+result<lease> acquisition::settle(acquire_machine::finish&& end) {
     seat_.reset();
     const acquire_plan& plan = machine_->plan();
     if (end.leftover) runtime_.leave_in_background(plan);

@@ -58,8 +58,8 @@ private:
     [[nodiscard]] action stand_behind();
     [[nodiscard]] action behind(const waiter::event& event);
     [[nodiscard]] action ask_engine();
-    [[nodiscard]] action next(acquire_machine::action from_machine);
-    [[nodiscard]] result<lease> settle(acquire_machine::finish end);
+    [[nodiscard]] action next(acquire_machine::action&& from_machine);
+    [[nodiscard]] result<lease> settle(acquire_machine::finish&& end);
     [[nodiscard]] result<lease> refuse(error why);
 
     lock_runtime& runtime_;

@@ -92,8 +92,8 @@ errand::action release_errand::on_wake() {
 }
 
 errand::action release_errand::follow(release_machine::action next) {
-    if (auto* out = std::get_if<release_machine::send>(&next)) {
-        return send{std::move(out->request), out->give_up};
+    if (const auto* out = std::get_if<release_machine::send>(&next)) {
+        return send{*out->request, out->give_up};
     }
     auto& end = std::get<release_machine::finish>(next);
     outcome_.emplace(runtime_->end_release(*state_, std::move(end)));

@@ -204,25 +204,27 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
                                                to_string(state.reason.load()))));
     }
     if (in_time && pass_on(state)) {
-        report_->released(state, now);
+        report_->released(state, clock_);
         return said();
     }
-    return release_machine({.request = {state.name, state.owner, state.mode},
-                            .in_time = in_time,
-                            .give_up = later(now, options_.request_timeout)});
+    return std::variant<said, release_machine>(
+        std::in_place_type<release_machine>,
+        release_plan{.request = {state.name, state.owner, state.mode},
+                     .in_time = in_time,
+                     .give_up = later(now, options_.request_timeout)});
 }
 
 result<void> lock_runtime::end_release(lease_state& state, release_machine::finish end) {
     const turn_end opening{lines_, state};
-    const time_point now = clock_.now();
     if (end.outcome) {
-        report_->released(state, now);
+        report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
-        const bool late = now >= state.deadline.load();
+        const bool late = clock_.now() >= state.deadline.load();
         report_->lost_at_release(state, late ? loss_reason::expired : loss_reason::taken);
     }
     if (end.leftover) {
-        keeper_->leave_in_background({state.name, state.owner, state.mode}, later(now, state.ttl));
+        keeper_->leave_in_background({state.name, state.owner, state.mode},
+                                     later(clock_.now(), state.ttl));
     }
     return std::move(end.outcome);
 }
@@ -234,7 +236,7 @@ result<void> lock_runtime::release(lease_state& state) {
     auto next = machine.start();
     while (const auto* out = std::get_if<release_machine::send>(&next)) {
         result<lease_reply> reply;
-        store_->exchange({&out->request, 1}, {&reply, 1}, out->give_up);
+        store_->exchange({out->request, 1}, {&reply, 1}, out->give_up);
         next = machine.on_reply(reply, clock_.now());
     }
     return end_release(state, std::move(std::get<release_machine::finish>(next)));
@@ -255,7 +257,7 @@ void lock_runtime::abandon(lease_state& state) noexcept {
     const bool mine = state.end(lease_status::released, loss_reason::none);
     keeper_->forget(state);
     if (!mine) return;
-    report_->released(state, clock_.now());
+    report_->released(state, clock_);
     if (pass_on(state)) return;
     const turn_end opening{lines_, state};
     keeper_->leave_in_background({state.name, state.owner, state.mode},

@@ -30,10 +30,11 @@ void reporter::refused(const lock_name& name, const error& why, duration waited)
     mention(&lease_observer::refused, refused_event{name, why, waited});
 }
 
-void reporter::released(const lease_state& lease, time_point now) {
+void reporter::released(const lease_state& lease, const clock& time) {
     counters::add(count_->released);
     if (!observer_->released) return;
-    mention(&lease_observer::released, released_event{lease.name, lease.fence, now - lease.since});
+    mention(&lease_observer::released,
+            released_event{lease.name, lease.fence, time.now() - lease.since});
 }
 
 void reporter::renewed(const lease_state& lease, duration slack) {

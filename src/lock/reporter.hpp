@@ -27,7 +27,8 @@ public:
 
     void acquired(const lease_state& lease, duration waited, grant_path path);
     void refused(const lock_name& name, const error& why, duration waited);
-    void released(const lease_state& lease, time_point now);
+    /// Reads the clock only if somebody listens.
+    void released(const lease_state& lease, const clock& time);
     void renewed(const lease_state& lease, duration slack);
     void not_renewed();
     void jeopardy(const lease_state& lease, duration left, const error& why);

@@ -30,7 +30,7 @@ TEST_F(release_machine_test, one_answer_settles_it) {
     auto m = machine();
     const auto first = m.start();
     EXPECT_TRUE(
-        std::holds_alternative<ask::release>(std::get<release_machine::send>(first).request));
+        std::holds_alternative<ask::release>(*std::get<release_machine::send>(first).request));
     EXPECT_TRUE(finished(m.on_reply(yes, t0)).outcome);
 }
 
