@@ -2,7 +2,10 @@
 #pragma once
 
 #include <holdfast/command_engine.hpp>
+#include <holdfast/lease.hpp>
+#include <holdfast/mutex.hpp>
 
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -11,39 +14,138 @@
 #include <boost/asio/post.hpp>
 
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <utility>
 
-/// Commands as asynchronous operations of Boost.Asio.
+/// Commands and locks as asynchronous operations of Boost.Asio.
 ///
 ///     reply r = (co_await holdfast::async_execute(engine, words("GET", key), give_up,
 ///                                                 boost::asio::use_awaitable)).value();
 ///
-/// Any completion token works; the signature is void(result<reply>). This is the only header of
-/// Holdfast that includes Boost. The handler runs on its own executor, never on an engine's thread.
+///     auto held = co_await holdfast::async_acquire(hf.mutex("orders/42"), {.wait = 2s},
+///                                                  boost::asio::use_awaitable);
+///
+/// Any completion token works. A handler runs on its own executor, never on a thread of Holdfast's;
+/// its execution context must outlive the operation, so before that ends, end what waits by its
+/// stop token or close the client. This is the only header of Holdfast that includes Boost.
 namespace holdfast {
 
+namespace detail {
+
+/// A handler on its way through threads that are not its own. It keeps its executor running, and
+/// is posted there with the outcome.
+template <class Handler>
+class posted_handler {
+public:
+    explicit posted_handler(Handler handler)
+        : guard_(boost::asio::make_work_guard(boost::asio::get_associated_executor(handler))),
+          handler_(std::move(handler)) {}
+
+    /// `before` runs on the handler's executor, just before the handler.
+    template <class Outcome, class Before>
+    void complete(Outcome outcome, Before before) {
+        const auto executor = guard_.get_executor();
+        boost::asio::post(executor, [handler = std::move(handler_), answer = std::move(outcome),
+                                     first = std::move(before)]() mutable {
+            first();
+            std::move(handler)(std::move(answer));
+        });
+        guard_.reset();
+    }
+
+    [[nodiscard]] const Handler& handler() const noexcept { return handler_; }
+
+private:
+    using executor_type =
+        decltype(boost::asio::get_associated_executor(std::declval<const Handler&>()));
+    boost::asio::executor_work_guard<executor_type> guard_;
+    Handler handler_;
+};
+
+/// Ends a wait when the user's stop token fires, or the handler's cancellation slot.
+class cancel_source {
+public:
+    explicit cancel_source(const std::stop_token& users) {
+        if (users.stop_possible()) chained_.emplace(users, chain{&source_});
+    }
+    [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
+    void cancel() { source_.request_stop(); }
+
+private:
+    struct chain {
+        std::stop_source* to;
+        void operator()() const { to->request_stop(); }
+    };
+    std::stop_source source_;
+    std::optional<std::stop_callback<chain>> chained_;
+};
+
+}  // namespace detail
+
 /// As command_engine::execute(), without blocking: the command is copied before this returns.
+/// The signature is void(result<reply>).
 /// Errors: as the seam, and the server's error replies by their code.
 /// Requires: `engine` outlives the operation.
 template <class Token>
 auto async_execute(command_engine& engine, const command& c, time_point give_up, Token&& token) {
-    namespace asio = boost::asio;
-    return asio::async_initiate<Token, void(result<reply>)>(
+    return boost::asio::async_initiate<Token, void(result<reply>)>(
         [&engine, give_up](auto handler, command copied) {
-            // The guard keeps the handler's executor running while only we hold the handler.
-            auto guard = asio::make_work_guard(asio::get_associated_executor(handler));
-            engine.submit(copied, give_up,
-                          [h = std::move(handler), g = std::move(guard)](result<reply> r) mutable {
-                              if (r && r->is_error()) r = std::unexpected(to_error(*r));
-                              const auto executor = g.get_executor();
-                              asio::post(executor,
-                                         [handler = std::move(h), answer = std::move(r)]() mutable {
-                                             std::move(handler)(std::move(answer));
-                                         });
-                              g.reset();
-                          });
+            engine.submit(
+                copied, give_up,
+                [to = detail::posted_handler(std::move(handler))](result<reply> r) mutable {
+                    if (r && r->is_error()) r = std::unexpected(to_error(*r));
+                    to.complete(std::move(r), [] {});
+                });
         },
         token, c);
+}
+
+/// As mutex::acquire(), without blocking a thread. The signature is void(result<lease>). Nothing
+/// of `from` is used once the operation has begun.
+/// Errors: as mutex::acquire().
+/// Cancellation: by options.stop, and by the handler's cancellation slot (any type: a cancelled
+/// wait leaves nothing behind). Both answer `cancelled`.
+template <class Token>
+auto async_acquire(mutex& from, const acquire_options& options, Token&& token) {
+    return boost::asio::async_initiate<Token, void(result<lease>)>(
+        [](auto handler, mutex* which, acquire_options how) {
+            auto slot = boost::asio::get_associated_cancellation_slot(handler);
+            std::shared_ptr<detail::cancel_source> ends;
+            if (slot.is_connected()) {
+                ends = std::make_shared<detail::cancel_source>(how.stop);
+                how.stop = ends->token();
+                slot.assign([ends](boost::asio::cancellation_type) { ends->cancel(); });
+            }
+            which->acquire_async(how, [to = detail::posted_handler(std::move(handler)), slot,
+                                       ends](result<lease> got) mutable {
+                to.complete(std::move(got), [slot]() mutable {
+                    if (slot.is_connected()) slot.clear();
+                });
+            });
+        },
+        token, &from, options);
+}
+
+/// The same of a mutex made for the occasion: `async_acquire(hf.mutex("name"), …)`. With
+/// use_awaitable it must be awaited in the same expression.
+template <class Token>
+auto async_acquire(mutex&& from, const acquire_options& options, Token&& token) {
+    return async_acquire(from, options, std::forward<Token>(token));
+}
+
+/// As lease::release(), without blocking a thread. The signature is void(result<void>).
+/// Errors: as lease::release(). It cannot be cancelled: the lease is over in any case.
+template <class Token>
+auto async_release(lease held, Token&& token) {
+    return boost::asio::async_initiate<Token, void(result<void>)>(
+        [](auto handler, lease given) {
+            std::move(given).release_async(
+                [to = detail::posted_handler(std::move(handler))](result<void> said) mutable {
+                    to.complete(std::move(said), [] {});
+                });
+        },
+        token, std::move(held));
 }
 
 }  // namespace holdfast

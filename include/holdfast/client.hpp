@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <holdfast/client_statistics.hpp>
 #include <holdfast/clock.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lease_store.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/observer.hpp>
+#include <holdfast/recursive_mutex.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,27 +27,17 @@ struct client_options {
     /// How long close() and the destructor may take to give back what is still held.
     duration close_timeout = std::chrono::seconds(1);
 
+    /// Who is told what happens to this client's leases; nobody unless you set it.
+    lease_observer observer = {};
+
+    /// How many events may wait for a slow observer before more are dropped (and counted). Some
+    /// hundred bytes each.
+    std::size_t observer_queue = 4096;
+
     /// Time and randomness; the machine's own unless you test with others. They must outlive the
     /// client.
     clock* time = &system_clock();
     entropy* chance = &system_entropy();
-};
-
-/// What a client has seen since it was opened.
-struct client_statistics {
-    std::uint64_t acquired = 0;     ///< Leases granted to us.
-    std::uint64_t waited = 0;       ///< … of these, after standing in line.
-    std::uint64_t handed_over = 0;  ///< … of these, woken by a hand-over that already was ours.
-    std::uint64_t passed_on = 0;    ///< … of these, passed on inside this client.
-    std::uint64_t refused = 0;      ///< Acquires that ended busy, timed out or cancelled.
-    std::uint64_t failed = 0;       ///< Acquires that ended with the engine's trouble.
-    std::uint64_t released = 0;     ///< Given back by release() or a destructor.
-    std::uint64_t renewed = 0;      ///< Renewals that succeeded.
-    std::uint64_t renewal_failures = 0;      ///< Renewals that did not (each is retried).
-    std::uint64_t lost = 0;                  ///< Leases lost, for whatever reason.
-    std::uint64_t held = 0;                  ///< Held now.
-    std::uint64_t waiting = 0;               ///< Waiting now.
-    duration least_slack = duration::max();  ///< The closest a renewal came to its deadline.
 };
 
 /// Thread safety: all members may be called from any thread.
@@ -62,6 +56,10 @@ public:
     /// A mutex of that name; does no I/O.
     [[nodiscard]] holdfast::mutex mutex(std::string_view name, acquire_options defaults = {});
 
+    /// The same for one that its holder may acquire again.
+    [[nodiscard]] holdfast::recursive_mutex recursive_mutex(std::string_view name,
+                                                            acquire_options defaults = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The names that start with `prefix` and are held now, by anyone.
@@ -72,7 +70,7 @@ public:
 
     /// Gives back everything that is still held, and ends all waits with invalid_argument. Leases
     /// that are still in someone's hands are lost, with the reason `closed`.
-    /// Blocks: at most close_timeout.
+    /// Blocks: at most close_timeout, and for what the observer and callbacks of lost() still do.
     void close();
 
 private:

@@ -5,6 +5,7 @@
 #include <holdfast/names.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string_view>
@@ -75,6 +76,12 @@ public:
     /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may
     /// have met another holder), outcome_unknown (released in the background, or left to its ttl).
     [[nodiscard]] result<void> release() &&;
+
+    using release_completion = std::move_only_function<void(result<void>)>;
+
+    /// The same without waiting. `done` is called exactly once, before this returns or on a thread
+    /// of the client: it must be short and must not throw. For Boost.Asio see asio.hpp.
+    void release_async(release_completion done) &&;
 
 private:
     friend class detail::lock_runtime;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -69,6 +70,16 @@ public:
     /// Asks once: the same with `wait` zero.
     [[nodiscard]] result<lease> try_acquire();
     [[nodiscard]] result<lease> try_acquire(acquire_options options);
+
+    using acquire_completion = std::move_only_function<void(result<lease>)>;
+
+    /// As acquire(), without blocking a thread: however many wait, they share the client's few.
+    /// `done` is called exactly once, before this returns or on a thread of the client: it must be
+    /// short and must not throw. Nothing of this object is used after the call. For co_await and
+    /// Boost.Asio see asio.hpp.
+    /// Cancellation: by options.stop.
+    void acquire_async(acquire_completion done);
+    void acquire_async(const acquire_options& options, acquire_completion done);
 
     /// The std face. Errors, as std::system_error: whatever acquire() answers.
     void lock();

@@ -14,6 +14,9 @@
 /// They are distinct types, so that a name cannot be passed where an owner is meant.
 namespace holdfast {
 
+/// Is it text in UTF-8?
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
 /// What is held: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
 class lock_name {
 public:

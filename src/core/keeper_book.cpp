@@ -55,13 +55,14 @@ duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) 
     return slack;
 }
 
-void keeper_book::not_renewed(lease_state& lease, time_point now) {
+bool keeper_book::not_renewed(lease_state& lease, time_point now) {
     lease.renewing = false;
-    if (lease.place == lease_state::nowhere) return;
+    if (lease.place == lease_state::nowhere) return false;
     lease.renew_at = later(now, renewal_retry(lease.ttl));
     lease_status steady = lease_status::held;
-    lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
+    const bool news = lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
     schedule(lease);
+    return news;
 }
 
 bool keeper_book::refused(lease_state& lease) {

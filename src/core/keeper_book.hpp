@@ -43,8 +43,9 @@ public:
     /// The engine renewed it. Answers the slack: how long before its deadline the answer came.
     duration renewed(lease_state& lease, duration ttl, time_point now);
 
-    /// No answer, or an engine in trouble: tried again until the deadline.
-    void not_renewed(lease_state& lease, time_point now);
+    /// No answer, or an engine in trouble: tried again until the deadline. True if it is the first
+    /// failure: the lease is in jeopardy now.
+    bool not_renewed(lease_state& lease, time_point now);
 
     /// The engine says that it is not ours. True if that was news.
     bool refused(lease_state& lease);

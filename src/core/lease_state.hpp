@@ -30,6 +30,7 @@ struct lease_state {
     std::atomic<loss_reason> reason{loss_reason::none};
     std::stop_source lost;
     unsigned fork_generation = 0;
+    time_point since = time_point::min();  ///< When it was granted.
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.

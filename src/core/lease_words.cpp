@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/lease.hpp>
+#include <holdfast/observer.hpp>
 
 namespace holdfast {
 
@@ -21,6 +22,16 @@ std::string_view to_string(loss_reason reason) noexcept {
         case loss_reason::max_hold: return "max_hold";
         case loss_reason::closed: return "closed";
         case loss_reason::forked: return "forked";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(grant_path path) noexcept {
+    switch (path) {
+        case grant_path::at_once: return "at_once";
+        case grant_path::looked: return "looked";
+        case grant_path::handed_over: return "handed_over";
+        case grant_path::passed_on: return "passed_on";
     }
     return "unknown";
 }

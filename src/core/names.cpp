@@ -32,6 +32,15 @@ std::size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 result<lock_name> lock_name::make(std::string_view text) {
     if (text.empty()) return fail(errc::invalid_argument, "name is empty: give it 1 to 512 bytes");
     if (text.size() > max_bytes) {

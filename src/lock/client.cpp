@@ -28,6 +28,10 @@ mutex client::mutex(std::string_view name, acquire_options defaults) {
     return holdfast::mutex(*this, name, std::move(defaults));
 }
 
+recursive_mutex client::recursive_mutex(std::string_view name, acquire_options defaults) {
+    return {*this, name, std::move(defaults)};
+}
+
 capabilities client::can() const noexcept {
     return runtime_ == nullptr ? capabilities{} : runtime_->can();
 }

@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/client.hpp>
+#include <holdfast/client_statistics.hpp>
+#include <holdfast/lease.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <chrono>
 
 /// What a client counts, from any thread.
 namespace holdfast::detail {
+
+/// A duration_histogram that is filled from any thread.
+class histogram_counter {
+public:
+    void add(duration d) {
+        using namespace std::chrono;
+        const auto us = std::max<std::int64_t>(duration_cast<microseconds>(d).count(), 1);
+        const auto bucket =
+            static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(us)));
+        counts_[std::min(bucket, counts_.size()) - 1].fetch_add(1, std::memory_order_relaxed);
+        sum_.fetch_add(std::max(d, duration::zero()).count(), std::memory_order_relaxed);
+    }
+    [[nodiscard]] duration_histogram read() const {
+        duration_histogram seen;
+        std::ranges::transform(counts_, seen.counts.begin(),
+                               [](const auto& c) { return c.load(); });
+        seen.sum = duration(sum_.load());
+        return seen;
+    }
+
+private:
+    std::array<std::atomic<std::uint64_t>, duration_histogram::buckets> counts_{};
+    std::atomic<duration::rep> sum_{0};
+};
 
 struct counters {
     std::atomic<std::uint64_t> acquired{0};
@@ -18,9 +47,15 @@ struct counters {
     std::atomic<std::uint64_t> released{0};
     std::atomic<std::uint64_t> renewed{0};
     std::atomic<std::uint64_t> renewal_failures{0};
-    std::atomic<std::uint64_t> lost{0};
     std::atomic<std::uint64_t> waiting{0};
+    std::atomic<std::uint64_t> lost_expired{0};
+    std::atomic<std::uint64_t> lost_taken{0};
+    std::atomic<std::uint64_t> lost_max_hold{0};
+    std::atomic<std::uint64_t> lost_closed{0};
+    std::atomic<std::uint64_t> observations_dropped{0};
     std::atomic<duration> least_slack{duration::max()};
+    histogram_counter waiting_time;
+    histogram_counter renewal_slack;
 
     /// Counts its own life.
     class gauge {
@@ -38,7 +73,17 @@ struct counters {
         counter.fetch_add(1, std::memory_order_relaxed);
     }
 
+    void add_loss(loss_reason why) {
+        switch (why) {
+            case loss_reason::taken: return add(lost_taken);
+            case loss_reason::max_hold: return add(lost_max_hold);
+            case loss_reason::closed: return add(lost_closed);
+            default: return add(lost_expired);
+        }
+    }
+
     void note_slack(duration slack) {
+        renewal_slack.add(slack);
         duration least = least_slack.load();
         while (slack < least && !least_slack.compare_exchange_weak(least, slack)) {
         }

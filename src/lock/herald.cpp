@@ -14,17 +14,40 @@ void herald::tell(std::function<void()> news) {
     const std::scoped_lock guard(desk_->mutex);
     if (desk_->closed) return;
     desk_->news.push_back(std::move(news));
+    arrive();
+}
+
+bool herald::mention(std::function<void()> news, std::size_t most) {
+    const std::scoped_lock guard(desk_->mutex);
+    if (desk_->closed || desk_->mentions.size() >= most) return false;
+    desk_->mentions.push_back(std::move(news));
+    arrive();
+    return true;
+}
+
+// Requires: the desk's mutex is held.
+void herald::arrive() {
     if (!thread_.joinable()) thread_ = std::thread(run, desk_);
     desk_->arrived.notify_one();
+}
+
+std::function<void()> herald::desk::next() {
+    auto& from = news.empty() ? mentions : news;
+    if (from.empty()) return nullptr;
+    auto first = std::move(from.front());
+    from.pop_front();
+    return first;
 }
 
 void herald::run(const std::shared_ptr<desk>& desk) {
     std::unique_lock held(desk->mutex);
     for (;;) {
-        desk->arrived.wait(held, [&] { return desk->closed || !desk->news.empty(); });
-        if (desk->news.empty()) return;
-        auto news = std::move(desk->news.front());
-        desk->news.pop_front();
+        auto news = desk->next();
+        if (news == nullptr) {
+            if (desk->closed) return;
+            desk->arrived.wait(held);
+            continue;
+        }
         held.unlock();
         try {
             news();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -12,7 +13,8 @@
 ///
 /// The keeper must never wait for a callback, or one user's slow reaction to one lost lease would
 /// lose the others. So it only tells the herald, which starts its thread with the first thing to
-/// tell.
+/// tell. What ends a user's work comes first; what is only for an observer waits in a queue of its
+/// own, which is bounded.
 namespace holdfast::detail {
 
 class herald {
@@ -25,6 +27,10 @@ public:
     /// Runs it soon, in order, outside every lock of ours. What it throws ends there.
     void tell(std::function<void()> news);
 
+    /// The same for what may be dropped: after all that is to be told, and only if fewer than
+    /// `most` wait. False if it was dropped.
+    [[nodiscard]] bool mention(std::function<void()> news, std::size_t most);
+
     /// Runs what is left and ends the thread. May be called from the thread itself; then it ends
     /// when the callback returns.
     void close();
@@ -34,9 +40,14 @@ private:
         std::mutex mutex;
         std::condition_variable arrived;
         std::deque<std::function<void()>> news;
+        std::deque<std::function<void()>> mentions;
         bool closed = false;
+
+        /// What to run next; empty if there is nothing.
+        [[nodiscard]] std::function<void()> next();
     };
     static void run(const std::shared_ptr<desk>& desk);
+    void arrive();
 
     std::shared_ptr<desk> desk_ = std::make_shared<desk>();
     std::thread thread_;

@@ -23,19 +23,21 @@ constexpr duration chore_retry = 200ms;
 }  // namespace
 
 keeper::keeper(std::shared_ptr<lease_store> store, clock& time, duration request_timeout,
-               std::shared_ptr<counters> count)
+               std::shared_ptr<reporter> tells)
     : store_(std::move(store)),
       request_timeout_(request_timeout),
-      desk_(std::make_shared<desk>(time, std::move(count))),
+      desk_(std::make_shared<desk>(time, std::move(tells))),
       thread_([this] { run(); }) {}
 
 keeper::~keeper() = default;
 
-void keeper::keep(std::shared_ptr<lease_state> lease) {
+bool keeper::keep(std::shared_ptr<lease_state> lease) {
     const std::scoped_lock guard(desk_->mutex);
+    if (desk_->drained) return false;
     const time_point when = std::min(lease->renew_at, lease->deadline.load());
     desk_->book.keep(std::move(lease));
     desk_->wake_before(when);
+    return true;
 }
 
 void keeper::forget(lease_state& lease) {
@@ -70,7 +72,7 @@ void keeper::run() {
             continue;
         }
         held.unlock();
-        for (const auto& lease : work.losses) d.tell_loss(*lease);
+        for (const auto& lease : work.losses) d.report->lost(*lease);
         send_chores(std::move(leavings), now);
         send_renewals(std::move(work.renewals), now);
         held.lock();
@@ -110,13 +112,14 @@ void keeper::close(time_point until) {
     std::vector<keeper_book::entry> given_back;
     {
         const std::scoped_lock guard(d.mutex);
-        if (d.closing) return;
+        if (d.drained) return;
+        d.drained = true;
         given_back = d.book.drain();
     }
     for (const auto& lease : given_back) {
         if (!lease->end(lease_status::lost, loss_reason::closed)) continue;
         leave_in_background({lease->name, lease->owner, lease->mode}, until);
-        d.tell_loss(*lease);
+        d.report->lost(*lease);
     }
     {
         std::unique_lock held(d.mutex);
@@ -128,7 +131,7 @@ void keeper::close(time_point until) {
         d.changed.notify_all();
     }
     if (thread_.joinable()) thread_.join();
-    d.tell.close();
+    d.report->close();
 }
 
 void keeper::desk::wake_before(time_point when) {
@@ -145,26 +148,24 @@ time_point keeper::desk::next_wake() const {
 
 void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply>& reply) {
     const time_point now = time.now();
+    duration slack{};
+    bool shaken = false;
     bool refused = false;
     {
         const std::scoped_lock guard(mutex);
         if (!reply) {
-            book.not_renewed(lease, now);
-            counters::add(count->renewal_failures);
+            shaken = book.not_renewed(lease, now);
         } else if (const auto* good = std::get_if<answer::renewed>(&*reply)) {
-            count->note_slack(book.renewed(lease, good->ttl, now));
-            counters::add(count->renewed);
+            slack = book.renewed(lease, good->ttl, now);
         } else {
             refused = book.refused(lease);
         }
         wake_before(book.next());
     }
-    if (refused) tell_loss(lease);
-}
-
-void keeper::desk::tell_loss(const lease_state& lease) {
-    counters::add(count->lost);
-    tell.tell([source = lease.lost]() mutable { source.request_stop(); });
+    if (!reply) report->not_renewed();
+    if (shaken) report->jeopardy(lease, lease.deadline.load() - now, reply.error());
+    if (slack > duration::zero()) report->renewed(lease, slack);
+    if (refused) report->lost(lease);
 }
 
 std::vector<std::shared_ptr<keeper::chore>> keeper::desk::due_chores(time_point now) {

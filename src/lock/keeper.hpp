@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/keeper_book.hpp"
-#include "lock/counters.hpp"
-#include "lock/herald.hpp"
+#include "lock/reporter.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
@@ -18,17 +17,18 @@
 /// back what was abandoned.
 ///
 /// One thread, which decides by the book (core/keeper_book.hpp) and never waits for an engine or a
-/// user: requests go out by `submit`, callbacks go to the herald. It sleeps until the next moment
-/// that the book names, and is woken early only by a lease that is due before that.
+/// user: requests go out by `submit`, what happened goes to the reporter. It sleeps until the next
+/// moment that the book names, and is woken early only by a lease that is due before that.
 namespace holdfast::detail {
 
 class keeper {
 public:
     keeper(std::shared_ptr<lease_store> store, clock& time, duration request_timeout,
-           std::shared_ptr<counters> count);
+           std::shared_ptr<reporter> tells);
     ~keeper();
 
-    void keep(std::shared_ptr<lease_state> lease);
+    /// False if the keeper is closing: then the lease is not kept, and nobody may believe in it.
+    [[nodiscard]] bool keep(std::shared_ptr<lease_state> lease);
     void forget(lease_state& lease);
 
     /// Ends whatever the owner has on the engine, in the background; repeated until the engine has
@@ -53,24 +53,23 @@ private:
     /// What answers from the engine need. They come on the engine's own thread, perhaps late, and
     /// must never hold the last reference to the engine itself: so they share this and no more.
     struct desk {
-        desk(clock& t, std::shared_ptr<counters> c) : time(t), count(std::move(c)) {}
+        desk(clock& t, std::shared_ptr<reporter> r) : time(t), report(std::move(r)) {}
 
         void renewal_answered(lease_state& lease, const result<lease_reply>& reply);
         void chore_answered(chore& one, bool done);
-        void tell_loss(const lease_state& lease);
         void wake_before(time_point when);
         [[nodiscard]] time_point next_wake() const;
         [[nodiscard]] std::vector<std::shared_ptr<chore>> due_chores(time_point now);
 
         clock& time;
-        const std::shared_ptr<counters> count;
-        herald tell;
+        const std::shared_ptr<reporter> report;
         mutable std::mutex mutex;
         std::condition_variable changed;
         keeper_book book;
         std::vector<std::shared_ptr<chore>> chores;
         time_point sleeps_until = time_point::min();
-        bool closing = false;
+        bool drained = false;  ///< Closing has begun: what is kept has been given back.
+        bool closing = false;  ///< The thread ends.
     };
 
     void run();

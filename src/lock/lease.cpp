@@ -73,4 +73,13 @@ result<void> lease::release() && {
     return runtime->release(*state);
 }
 
+void lease::release_async(release_completion done) && {
+    if (state_ == nullptr) {
+        return done(fail(errc::invalid_argument, "this lease was released or moved"));
+    }
+    auto state = std::move(state_);
+    const auto runtime = std::move(runtime_);
+    runtime->release_async(std::move(state), std::move(done));
+}
+
 }  // namespace holdfast

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/lock_runtime.hpp"
 
-#include "core/overloaded.hpp"
 #include "core/validity.hpp"
+#include "lock/acquisition.hpp"
+#include "lock/errands.hpp"
 #include "runtime/fork_watch.hpp"
 
 #include <fmt/chrono.h>
@@ -24,10 +25,6 @@ std::string in_ms(duration d) {
     return fmt::format("{} ms", std::chrono::duration<double, std::milli>(d).count());
 }
 
-// A waiter behind a holder that may pass its lease on looks this often whether that one still
-// lives.
-constexpr duration longest_local_look = 1s;
-
 constexpr std::uint32_t most_passes = 1000;
 
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
@@ -39,21 +36,15 @@ struct turn_end {
     }
 };
 
-std::unexpected<error> cancelled_error(const lock_name& name) {
-    return fail(errc::cancelled, fmt::format("the wait for '{}' was cancelled", name.value()));
-}
-
-std::unexpected<error> closed_error() {
-    return fail(errc::invalid_argument, "the client is closed: open another one");
-}
-
 }  // namespace
 
 lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options)
     : store_(std::move(store)),
       options_(options),
       clock_(*options.time),
-      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, count_)),
+      report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_)),
+      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_)),
+      usher_(std::make_unique<usher>(store_, clock_)),
       generation_(fork_generation()) {
     store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
 }
@@ -63,6 +54,8 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
 lock_runtime::~lock_runtime() {
     if (fork_generation() != generation_) {
         static_cast<void>(keeper_.release());
+        static_cast<void>(usher_.release());
+        static_cast<void>(new std::shared_ptr<reporter>(std::move(report_)));
         static_cast<void>(new std::shared_ptr<lease_store>(std::move(store_)));
         return;
     }
@@ -72,12 +65,18 @@ lock_runtime::~lock_runtime() {
 void lock_runtime::close() {
     if (fork_generation() != generation_) return;
     if (closed_.exchange(true)) return;
+    const time_point until = later(clock_.now(), options_.close_timeout);
     room_->close();
-    keeper_->close(later(clock_.now(), options_.close_timeout));
+    usher_->close(until);
+    keeper_->close(until);
+}
+
+error lock_runtime::closed_error() {
+    return {errc::invalid_argument, "the client is closed: open another one"};
 }
 
 result<void> lock_runtime::ready(const acquire_options& options) const {
-    if (closed_) return closed_error();
+    if (closed_) return std::unexpected(closed_error());
     if (fork_generation() != generation_) {
         return fail(errc::invalid_argument,
                     "the client belongs to the parent process: open one after fork()");
@@ -94,151 +93,82 @@ result<void> lock_runtime::ready(const acquire_options& options) const {
         return fail(errc::invalid_argument, fmt::format("max_hold is {}: it takes more than zero",
                                                         in_ms(options.max_hold)));
     }
+    if (options.local_passes > most_passes) {
+        return fail(errc::invalid_argument, fmt::format("local_passes is {}: it takes 0 to {}",
+                                                        options.local_passes, most_passes));
+    }
     return {};
 }
 
 result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options) {
-    if (const auto fit = ready(options); !fit) return std::unexpected(fit.error());
-    if (options.stop.stop_requested()) return cancelled_error(name);
-    const time_point asked = clock_.now();
-    if (options.wait == duration::zero()) return ask_engine(name, options, asked, nullptr);
-
-    waiter me(clock_);
-    const auto on_stop = [&me] { me.cancel(); };
-    std::optional<std::stop_callback<decltype(on_stop)>> stopping;
-    if (options.stop.stop_possible()) stopping.emplace(options.stop, on_stop);
-    const local_lines::turn turn = lines_.enter(name, me);
-    const counters::gauge waiting(count_->waiting);
-    if (turn == local_lines::turn::wait) {
-        if (auto ended = stand_behind(name, options, later(asked, options.wait), me)) {
-            if (!*ended) count_refusal(ended->error());
-            return std::move(*ended);
-        }
-    }
-    auto got = ask_engine(name, options, asked, &me);
-    if (got && options.local_passes > 0) {
-        got->state_->occupies_line = true;
-        lines_.occupy(name, got->state_);
-    } else {
-        lines_.next(name);
-    }
-    return got;
-}
-
-// Waits behind others of this client; nothing when it is our turn to ask the engine.
-std::optional<result<lease>> lock_runtime::stand_behind(const lock_name& name,
-                                                        const acquire_options& options,
-                                                        time_point until, waiter& me) {
-    const waiting_room::seat seat(*room_, owner_token::draw(*options_.chance), me);
+    acquisition mine(*this, name, options);
+    auto next = mine.start();
     for (;;) {
-        const auto event = me.sleep(std::min(until, later(clock_.now(), longest_local_look)));
-        if (const auto* lease = std::get_if<waiter::passed>(&event)) {
-            return take_over(*lease, options);
-        }
-        if (std::holds_alternative<waiter::your_turn>(event)) return std::nullopt;
-        const bool closed = std::holds_alternative<waiter::closed>(event);
-        const bool cancelled = std::holds_alternative<waiter::cancelled>(event);
-        if (!closed && !cancelled && clock_.now() < until) {
-            lines_.check(name, clock_.now());
-            continue;
-        }
-        // If the turn came in this very moment it is in our hands, and goes on from there.
-        if (!lines_.leave(name, me)) {
-            const auto late = me.sleep(time_point::min());
-            if (const auto* lease = std::get_if<waiter::passed>(&late)) {
-                return take_over(*lease, options);
-            }
-            lines_.next(name);
-        }
-        if (closed) return closed_error();
-        if (cancelled) return cancelled_error(name);
-        return fail(errc::timed_out,
-                    fmt::format("'{}' was held by someone else all the time", name.value()));
-    }
-}
-
-result<lease> lock_runtime::ask_engine(const lock_name& name, const acquire_options& options,
-                                       time_point asked, waiter* me) {
-    const bool waits = me != nullptr;
-    owner_token owner = owner_token::draw(*options_.chance);
-    // Any spread will do for retries: the owner is as random as a draw of its own.
-    const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
-    acquire_machine machine({.name = name,
-                             .owner = std::move(owner),
-                             .mode = {},
-                             .ttl = options.ttl,
-                             .wait_until = waits ? later(asked, options.wait) : time_point::min(),
-                             .request_timeout = options_.request_timeout,
-                             .spare_fences = options.local_passes,
-                             .jitter = jitter});
-    std::optional<waiting_room::seat> seat;
-    if (waits) seat.emplace(*room_, machine.plan().owner, *me);
-    auto end = drive(machine, me);
-    if (end.leftover) {
-        keeper_->leave_in_background({name, machine.plan().owner, machine.plan().mode},
-                                     later(clock_.now(), options.ttl + options_.request_timeout));
-    }
-    if (!end.outcome) {
-        count_refusal(end.outcome.error());
-        if (closed_) return closed_error();
-        return std::unexpected(std::move(end.outcome.error()));
-    }
-    return hand_out(machine.plan(), *end.outcome, options);
-}
-
-acquire_machine::finish lock_runtime::drive(acquire_machine& machine, waiter* me) {
-    acquire_machine::action next = machine.start(clock_.now());
-    for (;;) {
-        if (auto* done = std::get_if<acquire_machine::finish>(&next)) return std::move(*done);
-        if (const auto* out = std::get_if<acquire_machine::send>(&next)) {
+        if (auto* got = std::get_if<result<lease>>(&next)) return std::move(*got);
+        if (const auto* out = std::get_if<acquisition::send>(&next)) {
             result<lease_reply> reply;
             store_->exchange({&out->request, 1}, {&reply, 1}, out->give_up);
-            next = machine.on_reply(std::move(reply), clock_.now());
-            continue;
+            next = mine.on_reply(std::move(reply));
+        } else {
+            next = mine.on_event(mine.waits().sleep(std::get<acquisition::sleep>(next).until));
         }
-        waiter alone(clock_);  // of one that does not wait, but asks again after a lost answer
-        const auto event =
-            (me != nullptr ? *me : alone).sleep(std::get<acquire_machine::sleep>(next).until);
-        const time_point now = clock_.now();
-        next = std::visit(
-            overloaded{
-                [&](waiter::time_is_up) { return machine.on_wake(now); },
-                [&](const handed_over& given) { return machine.on_hand_over(given, now); },
-                [&](look_again) { return machine.on_look_again(now); },
-                [&](waiter::cancelled) { return machine.on_cancel(now); },
-                [&](waiter::closed) { return machine.on_cancel(now); },
-                [&](const auto&) { return machine.on_wake(now); },
-            },
-            event);
     }
 }
 
-lease lock_runtime::hand_out(const acquire_plan& plan, const grant& given,
-                             const acquire_options& options) {
+void lock_runtime::acquire_async(const lock_name& name, const acquire_options& options,
+                                 mutex::acquire_completion done) {
+    if (const auto fit = ready(options); !fit) return done(std::unexpected(fit.error()));
+    auto place = usher_->new_place();
+    auto task =
+        std::make_unique<acquire_errand>(shared_from_this(), name, options, std::move(done), place);
+    usher_->take(place, std::move(task));
+}
+
+result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& given,
+                                     const acquire_options& options, time_point asked) {
     auto state =
         std::make_shared<lease_state>(plan.name, plan.owner, plan.mode, plan.ttl, given.fence);
+    const time_point now = clock_.now();
     state->fork_generation = generation_;
     state->passes_left = options.local_passes;
-    state->hold_end = later(clock_.now(), options.max_hold);
+    state->since = now;
+    state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(given.believed_until, state->hold_end);
     state->renew_at = given.renew_at;
-    counters::add(count_->acquired);
-    if (given.waited) counters::add(count_->waited);
-    if (given.handed_over) counters::add(count_->handed_over);
-    keeper_->keep(state);
+    if (!keeper_->keep(state)) {
+        leave_in_background(plan);
+        return std::unexpected(closed_error());
+    }
+    const grant_path waited = given.handed_over ? grant_path::handed_over : grant_path::looked;
+    report_->acquired(*state, now - asked, given.waited ? waited : grant_path::at_once);
     return lease(shared_from_this(), std::move(state));
 }
 
-// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
-lease lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
-                              const acquire_options& options) {
-    state->hold_end = later(clock_.now(), options.max_hold);
+result<lease> lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
+                                      const acquire_options& options, time_point asked) {
+    const time_point now = clock_.now();
+    state->since = now;
+    state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(state->deadline.load(), state->hold_end);
-    counters::add(count_->acquired);
-    counters::add(count_->waited);
-    counters::add(count_->passed_on);
-    keeper_->keep(state);
-    return {shared_from_this(), state};
+    if (!keeper_->keep(state)) {
+        keeper_->leave_in_background({state->name, state->owner, state->mode},
+                                     later(now, state->ttl));
+        return std::unexpected(closed_error());
+    }
+    report_->acquired(*state, now - asked, grant_path::passed_on);
+    return lease(shared_from_this(), state);
+}
+
+bool lock_runtime::occupy_line(const lease& got, const acquire_options& options) {
+    if (options.local_passes == 0) return false;
+    got.state_->occupies_line = true;
+    lines_.occupy(got.name(), got.state_);
+    return true;
+}
+
+void lock_runtime::leave_in_background(const acquire_plan& plan) {
+    keeper_->leave_in_background({plan.name, plan.owner, plan.mode},
+                                 later(clock_.now(), plan.ttl + options_.request_timeout));
 }
 
 // Passes a lease to the next waiter of this client, if it may be and has enough life left.
@@ -259,51 +189,67 @@ duration lock_runtime::remaining_until(time_point deadline) const noexcept {
     return std::max(deadline - clock_.now(), duration::zero());
 }
 
-void lock_runtime::count_refusal(const error& why) {
-    const bool refused = why == errc::busy || why == errc::timed_out || why == errc::cancelled;
-    counters::add(refused ? count_->refused : count_->failed);
-}
-
-// A release whose answer was lost is asked again: "not yours" then means that the first one worked.
-result<void> lock_runtime::release(lease_state& state) {
+std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_state& state) {
+    using said = result<void>;
     if (fork_generation() != state.fork_generation) {
-        return fail(errc::lease_lost, "the lease belongs to the parent process");
+        return said(fail(errc::lease_lost, "the lease belongs to the parent process"));
     }
-    const bool in_time = held(state);
+    const time_point now = clock_.now();
+    const bool in_time = state.ours() && now < state.deadline.load();
     const bool mine = state.end(lease_status::released, loss_reason::none);
     keeper_->forget(state);
     if (!mine) {
-        return fail(errc::lease_lost, fmt::format("'{}' was lost before: {}", state.name.value(),
-                                                  to_string(state.reason.load())));
+        return said(
+            fail(errc::lease_lost, fmt::format("'{}' was lost before: {}", state.name.value(),
+                                               to_string(state.reason.load()))));
     }
     if (in_time && pass_on(state)) {
-        counters::add(count_->released);
-        return {};
+        report_->released(state, clock_);
+        return said();
     }
+    return std::variant<said, release_machine>(
+        std::in_place_type<release_machine>,
+        release_plan{.request = {state.name, state.owner, state.mode},
+                     .in_time = in_time,
+                     .give_up = later(now, options_.request_timeout)});
+}
+
+result<void> lock_runtime::end_release(lease_state& state, release_machine::finish end) {
     const turn_end opening{lines_, state};
-    const time_point give_up = later(clock_.now(), options_.request_timeout);
-    const lease_request request = ask::release{state.name, state.owner, state.mode};
-    for (bool again = false;; again = true) {
-        result<lease_reply> reply;
-        store_->exchange({&request, 1}, {&reply, 1}, give_up);
-        if (reply) {
-            const bool gone = std::holds_alternative<answer::lost>(*reply) && !again;
-            if (gone || !in_time) {
-                counters::add(count_->lost);
-                return fail(errc::lease_lost, fmt::format("'{}' was not ours any more when it was "
-                                                          "released",
-                                                          state.name.value()));
-            }
-            counters::add(count_->released);
-            return {};
-        }
-        if (reply.error() == errc::outcome_unknown && !again && clock_.now() < give_up) continue;
+    if (end.outcome) {
+        report_->released(state, clock_);
+    } else if (end.outcome.error() == errc::lease_lost) {
+        const bool late = clock_.now() >= state.deadline.load();
+        report_->lost_at_release(state, late ? loss_reason::expired : loss_reason::taken);
+    }
+    if (end.leftover) {
         keeper_->leave_in_background({state.name, state.owner, state.mode},
                                      later(clock_.now(), state.ttl));
-        return fail(errc::outcome_unknown,
-                    fmt::format("release of '{}' goes on in the background: {}", state.name.value(),
-                                reply.error().detail));
     }
+    return std::move(end.outcome);
+}
+
+result<void> lock_runtime::release(lease_state& state) {
+    auto begun = begin_release(state);
+    if (auto* said = std::get_if<result<void>>(&begun)) return std::move(*said);
+    auto& machine = std::get<release_machine>(begun);
+    auto next = machine.start();
+    while (const auto* out = std::get_if<release_machine::send>(&next)) {
+        result<lease_reply> reply;
+        store_->exchange({out->request, 1}, {&reply, 1}, out->give_up);
+        next = machine.on_reply(reply, clock_.now());
+    }
+    return end_release(state, std::move(std::get<release_machine::finish>(next)));
+}
+
+void lock_runtime::release_async(std::shared_ptr<lease_state> state,
+                                 lease::release_completion done) {
+    auto begun = begin_release(*state);
+    if (auto* said = std::get_if<result<void>>(&begun)) return done(std::move(*said));
+    usher_->take(usher_->new_place(),
+                 std::make_unique<release_errand>(shared_from_this(), std::move(state),
+                                                  std::move(std::get<release_machine>(begun)),
+                                                  std::move(done)));
 }
 
 void lock_runtime::abandon(lease_state& state) noexcept {
@@ -311,7 +257,7 @@ void lock_runtime::abandon(lease_state& state) noexcept {
     const bool mine = state.end(lease_status::released, loss_reason::none);
     keeper_->forget(state);
     if (!mine) return;
-    counters::add(count_->released);
+    report_->released(state, clock_);
     if (pass_on(state)) return;
     const turn_end opening{lines_, state};
     keeper_->leave_in_background({state.name, state.owner, state.mode},
@@ -328,11 +274,15 @@ duration lock_runtime::remaining(const lease_state& state) const noexcept {
 }
 
 result<std::vector<lease_info>> lock_runtime::list(std::string_view prefix) {
-    if (closed_) return closed_error();
+    if (closed_) return std::unexpected(closed_error());
     return store_->list(prefix, later(clock_.now(), options_.request_timeout));
 }
 
 client_statistics lock_runtime::statistics() const {
+    const loss_counts lost{.expired = count_->lost_expired,
+                           .taken = count_->lost_taken,
+                           .max_hold = count_->lost_max_hold,
+                           .closed = count_->lost_closed};
     return {.acquired = count_->acquired,
             .waited = count_->waited,
             .handed_over = count_->handed_over,
@@ -342,10 +292,14 @@ client_statistics lock_runtime::statistics() const {
             .released = count_->released,
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
-            .lost = count_->lost,
+            .lost = lost.expired + lost.taken + lost.max_hold + lost.closed,
             .held = keeper_->size(),
             .waiting = count_->waiting,
-            .least_slack = count_->least_slack};
+            .least_slack = count_->least_slack,
+            .lost_by_reason = lost,
+            .waiting_time = count_->waiting_time.read(),
+            .renewal_slack = count_->renewal_slack.read(),
+            .observations_dropped = count_->observations_dropped};
 }
 
 }  // namespace holdfast::detail

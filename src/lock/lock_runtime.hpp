@@ -3,9 +3,12 @@
 
 #include "core/acquire_machine.hpp"
 #include "core/lease_state.hpp"
+#include "core/release_machine.hpp"
 #include "lock/counters.hpp"
 #include "lock/keeper.hpp"
 #include "lock/local_lines.hpp"
+#include "lock/reporter.hpp"
+#include "lock/usher.hpp"
 #include "lock/waiting_room.hpp"
 
 #include <holdfast/client.hpp>
@@ -15,10 +18,12 @@
 #include <memory>
 #include <optional>
 
-/// What a client is inside: a store, the keeper of what is held, the room of those who wait.
+/// What a client is inside: a store, the keeper of what is held, the room of those who wait, the
+/// usher of those who wait without a thread.
 ///
-/// It drives the machine of core/acquire_machine.hpp on the caller's own thread: a request is an
-/// exchange with the store, a sleep is a seat in the waiting room.
+/// A blocking call is driven on the caller's own thread: a request is an exchange with the store, a
+/// sleep is a seat in the waiting room. An asynchronous one takes the same steps (acquisition.hpp,
+/// core/release_machine.hpp) on the usher's thread.
 namespace holdfast::detail {
 
 class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
@@ -27,7 +32,10 @@ public:
     ~lock_runtime();
 
     [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options);
+    void acquire_async(const lock_name& name, const acquire_options& options,
+                       mutex::acquire_completion done);
     [[nodiscard]] result<void> release(lease_state& state);
+    void release_async(std::shared_ptr<lease_state> state, lease::release_completion done);
     void abandon(lease_state& state) noexcept;
     [[nodiscard]] bool held(const lease_state& state) const noexcept;
     [[nodiscard]] duration remaining(const lease_state& state) const noexcept;
@@ -37,29 +45,46 @@ public:
     [[nodiscard]] client_statistics statistics() const;
     void close();
 
-private:
+    // The parts, for one acquisition.
+    [[nodiscard]] clock& time() const noexcept { return clock_; }
+    [[nodiscard]] entropy& chance() const noexcept { return *options_.chance; }
+    [[nodiscard]] duration request_timeout() const noexcept { return options_.request_timeout; }
+    [[nodiscard]] local_lines& lines() noexcept { return lines_; }
+    [[nodiscard]] waiting_room& room() noexcept { return *room_; }
+    [[nodiscard]] counters& count() noexcept { return *count_; }
+    [[nodiscard]] reporter& report() noexcept { return *report_; }
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
+    [[nodiscard]] static error closed_error();
+
+    /// Whether an acquire with these options may begin.
     [[nodiscard]] result<void> ready(const acquire_options& options) const;
-    [[nodiscard]] std::optional<result<lease>> stand_behind(const lock_name& name,
-                                                            const acquire_options& options,
-                                                            time_point until, waiter& me);
-    [[nodiscard]] result<lease> ask_engine(const lock_name& name, const acquire_options& options,
-                                           time_point asked, waiter* me);
-    [[nodiscard]] acquire_machine::finish drive(acquire_machine& machine, waiter* me);
-    [[nodiscard]] lease take_over(const std::shared_ptr<lease_state>& state,
-                                  const acquire_options& options);
+    [[nodiscard]] result<lease> hand_out(const acquire_plan& plan, const grant& given,
+                                         const acquire_options& options, time_point asked);
+    /// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
+    [[nodiscard]] result<lease> take_over(const std::shared_ptr<lease_state>& state,
+                                          const acquire_options& options, time_point asked);
+    /// True if the line stays closed behind a lease that may be passed on.
+    [[nodiscard]] bool occupy_line(const lease& got, const acquire_options& options);
+    void leave_in_background(const acquire_plan& plan);
+
+    // The parts of one release: what can be said without the engine, or else how to ask it; and
+    // what to do with its last word.
+    [[nodiscard]] std::variant<result<void>, release_machine> begin_release(lease_state& state);
+    [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
+
+private:
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
-    [[nodiscard]] lease hand_out(const acquire_plan& plan, const grant& given,
-                                 const acquire_options& options);
-    void count_refusal(const error& why);
 
     std::shared_ptr<lease_store> store_;
     client_options options_;
     clock& clock_;
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
+    std::shared_ptr<reporter> report_;
     std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
     local_lines lines_;
     std::unique_ptr<keeper> keeper_;
+    std::unique_ptr<usher> usher_;
     const unsigned generation_;
     std::atomic<bool> closed_ = false;
 };

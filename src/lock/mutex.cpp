@@ -32,6 +32,18 @@ result<lease> mutex::try_acquire(acquire_options options) {
     return acquire(options);
 }
 
+void mutex::acquire_async(acquire_completion done) {
+    acquire_async(defaults_, std::move(done));
+}
+
+void mutex::acquire_async(const acquire_options& options, acquire_completion done) {
+    if (!name_) return done(std::unexpected(name_.error()));
+    if (runtime_ == nullptr) {
+        return done(fail(errc::invalid_argument, "the client was moved from"));
+    }
+    runtime_->acquire_async(*name_, options, std::move(done));
+}
+
 void mutex::lock() {
     static_cast<void>(lock_within(forever));
 }

@@ -8,51 +8,70 @@ namespace holdfast::detail {
 waiter::event waiter::sleep(time_point until) {
     std::unique_lock held(mutex_);
     for (;;) {
-        if (given_) return *std::exchange(given_, std::nullopt);
-        if (passed_ != nullptr) return std::exchange(passed_, nullptr);
-        if (std::exchange(turn_, false)) return your_turn{};
-        if (closed_) return closed{};
-        if (cancelled_) return cancelled{};
-        if (std::exchange(look_, false)) return look_again{};
+        if (auto happening = take()) return std::move(*happening);
         if (clock_.now() >= until) return time_is_up{};
         clock_.wait_until(held, changed_, until);
+    }
+}
+
+std::optional<waiter::event> waiter::happened() {
+    const std::scoped_lock guard(mutex_);
+    return take();
+}
+
+// What can end the wait comes before what only asks for a look.
+std::optional<waiter::event> waiter::take() {
+    if (given_) return *std::exchange(given_, std::nullopt);
+    if (passed_ != nullptr) return std::exchange(passed_, nullptr);
+    if (std::exchange(turn_, false)) return your_turn{};
+    if (closed_) return closed{};
+    if (cancelled_) return cancelled{};
+    if (std::exchange(look_, false)) return look_again{};
+    return std::nullopt;
+}
+
+void waiter::wake() {
+    if (bell_ != nullptr) {
+        bell_->ring();
+    } else {
+        changed_.notify_all();
     }
 }
 
 void waiter::hand_over(const handed_over& given) {
     const std::scoped_lock guard(mutex_);
     given_ = given;
-    changed_.notify_all();
+    wake();
 }
 
 void waiter::pass_on(passed lease) {
     const std::scoped_lock guard(mutex_);
     passed_ = std::move(lease);
-    changed_.notify_all();
+    wake();
 }
 
 void waiter::take_turn() {
     const std::scoped_lock guard(mutex_);
     turn_ = true;
-    changed_.notify_all();
+    wake();
 }
 
 void waiter::look() {
     const std::scoped_lock guard(mutex_);
     look_ = true;
-    changed_.notify_all();
+    wake();
 }
 
 void waiter::cancel() {
     const std::scoped_lock guard(mutex_);
     cancelled_ = true;
-    changed_.notify_all();
+    wake();
 }
 
 void waiter::close() {
     const std::scoped_lock guard(mutex_);
     closed_ = true;
-    changed_.notify_all();
+    wake();
 }
 
 waiting_room::seat::seat(waiting_room& room, owner_token owner, waiter& who)

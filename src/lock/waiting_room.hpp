@@ -16,10 +16,23 @@
 /// Where the acquisitions of one client sleep until something concerns them.
 ///
 /// The engine's pushes come with an owner; the room finds the one that sleeps under it and wakes
-/// that one alone. Order of the locks: the room's, then a waiter's.
+/// that one alone. Order of the locks: the room's, then a waiter's, then whatever its bell takes.
 namespace holdfast::detail {
 
-/// One sleeping acquisition. Lives on its caller's stack.
+/// How a waiter without a thread of its own is woken. It is rung under the waiter's lock, perhaps
+/// on an engine's thread: it must be short, and call nothing of ours.
+class bell {
+public:
+    bell() = default;
+    bell(const bell&) = delete;
+    bell& operator=(const bell&) = delete;
+    virtual void ring() noexcept = 0;
+
+protected:
+    ~bell() = default;
+};
+
+/// One acquisition that waits: on its caller's thread, which sleeps, or with a bell, on nobody's.
 class waiter {
 public:
     struct time_is_up {};
@@ -30,10 +43,13 @@ public:
     using event =
         std::variant<time_is_up, handed_over, passed, your_turn, look_again, cancelled, closed>;
 
-    explicit waiter(clock& time) : clock_(time) {}
+    explicit waiter(clock& time, bell* rings = nullptr) : clock_(time), bell_(rings) {}
 
     /// Sleeps until something happens, at most until `until`; what happened before counts too.
     [[nodiscard]] event sleep(time_point until);
+
+    /// What happened and has not been told yet, without sleeping.
+    [[nodiscard]] std::optional<event> happened();
 
     void hand_over(const handed_over& given);
     void pass_on(passed lease);
@@ -43,7 +59,11 @@ public:
     void close();
 
 private:
+    [[nodiscard]] std::optional<event> take();
+    void wake();
+
     clock& clock_;
+    bell* const bell_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<handed_over> given_;

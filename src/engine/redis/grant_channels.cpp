@@ -2,14 +2,19 @@
 #include "engine/redis/grant_channels.hpp"
 
 #include "core/hash_slot.hpp"
+#include "core/validity.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 namespace holdfast {
 namespace {
+
+// For which others wait in turn. If it is not enough, the waiter is not heard yet, and looks.
+constexpr duration longest_errand = std::chrono::seconds(1);
 
 std::string channel_name(std::string_view id) {
     return fmt::format("holdfast:grants:{}", id);
@@ -81,7 +86,8 @@ void grant_channels::when_heard(const std::string& lock, time_point give_up,
         return;
     }
     const std::scoped_lock guard(mutex_);
-    errands_.push_back({lock, give_up, std::move(then)});
+    const time_point soon = std::min(give_up, later(engine_.time().now(), longest_errand));
+    errands_.push_back({lock, soon, std::move(then)});
     if (!subscriber_.joinable()) {
         subscriber_ =
             std::jthread([this](const std::stop_token& stop) { subscribe_for_others(stop); });

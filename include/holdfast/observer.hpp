@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/lease.hpp>
+#include <holdfast/names.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+/// Who is told what happens to the leases of a client: for logs, metrics and alarms.
+///
+///     auto hf = holdfast::open(url, {.observer = {.lost = [](const holdfast::lost_event& e) {
+///         log("lost {}: {}", e.name.value(), to_string(e.reason));
+///     }}});
+///
+/// Set what you want to hear; what is not set costs nothing. Everything is told on one thread that
+/// the client keeps for its users' callbacks, in the order in which it happened for each lease,
+/// outside every lock of ours: an observer may use Holdfast, and what it throws ends there. It is
+/// told after the fact. To stop working, use the lease's own lost(), which is told first.
+///
+/// Bounded: `observer_queue` events may wait for a slow observer; what comes then is dropped and
+/// counted in client_statistics::observations_dropped. The locks never wait for it.
+namespace holdfast {
+
+/// How a lease came to be ours.
+enum class grant_path : std::uint8_t {
+    at_once,      ///< Nobody else held it.
+    looked,       ///< Waited, and found it free when it looked.
+    handed_over,  ///< Waited, and the release before made it ours.
+    passed_on     ///< Waited behind another of this client, which passed it on.
+};
+
+[[nodiscard]] std::string_view to_string(grant_path path) noexcept;
+
+struct acquired_event {
+    lock_name name;
+    fencing_token fence;
+    duration waited;  ///< From the call to the grant.
+    grant_path path;
+};
+
+/// An acquire that ended without a lease.
+struct refused_event {
+    lock_name name;
+    error why;
+    duration waited;
+};
+
+/// Given back by release() or a destructor.
+struct released_event {
+    lock_name name;
+    fencing_token fence;
+    duration held;
+};
+
+struct renewed_event {
+    lock_name name;
+    fencing_token fence;
+    duration slack;  ///< How long before its deadline the renewal came.
+};
+
+/// The first renewal that failed; it is tried again until the deadline.
+struct jeopardy_event {
+    lock_name name;
+    fencing_token fence;
+    duration left;  ///< Until the lease is lost, if no renewal succeeds.
+    error why;
+};
+
+struct lost_event {
+    lock_name name;
+    fencing_token fence;
+    loss_reason reason;
+};
+
+struct lease_observer {
+    std::function<void(const acquired_event&)> acquired = {};
+    std::function<void(const refused_event&)> refused = {};
+    std::function<void(const released_event&)> released = {};
+    std::function<void(const renewed_event&)> renewed = {};
+    std::function<void(const jeopardy_event&)> jeopardy = {};
+    std::function<void(const lost_event&)> lost = {};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+/// A mutex that its holder may acquire again.
+///
+/// Levels are counted in this process and nowhere else: to acquire again makes no trip, draws no
+/// fence and adds no time, and to release an inner level makes no trip either. The engine sees one
+/// lease, from the first level to the last. If that is lost, it is lost at every level.
+///
+/// Who the holder is, is said differently by the two faces. The explicit one: whoever has a handle;
+/// `held.acquire_again()` gives another one, on any thread, in any coroutine. The std one: the
+/// thread, as std::recursive_mutex has it. The two do not mix: a thread that holds a handle and
+/// then calls lock() is a second contender.
+namespace holdfast {
+
+/// One level of a holding. The lease ends with its last level, in whatever order they go.
+/// Thread safety: const members may be called from any thread; it may be moved to another thread.
+class [[nodiscard]] recursive_lease {
+public:
+    /// How many levels there may be at once: a recursion without end is told, not followed.
+    static constexpr std::uint32_t most_levels = 65'535;
+
+    recursive_lease(recursive_lease&&) noexcept;
+    /// Gives back what this one held, as the destructor does.
+    recursive_lease& operator=(recursive_lease&&) noexcept;
+    recursive_lease(const recursive_lease&) = delete;
+    recursive_lease& operator=(const recursive_lease&) = delete;
+    /// Gives this level back; the last one in the background, as ~lease() does.
+    ~recursive_lease();
+
+    /// Another level of the same holding, with the same fence. Blocks: never.
+    /// Errors: lease_lost (the lease is over: release every level, then acquire anew), busy (there
+    /// are most_levels), invalid_argument (this handle was released or moved).
+    [[nodiscard]] result<recursive_lease> acquire_again() const;
+
+    /// What the levels share: the name, the fence, held(), lost(), reason() ….
+    /// Requires: not released or moved.
+    [[nodiscard]] const lease& shared() const noexcept;
+    [[nodiscard]] fencing_token fence() const noexcept { return shared().fence(); }
+    [[nodiscard]] bool held() const noexcept;
+
+    /// How many levels there are now; 0 if this handle was released or moved.
+    [[nodiscard]] std::uint32_t levels() const noexcept;
+
+    /// Gives this level back. Blocks: the last one for a trip, the others not.
+    /// Errors: as lease::release(). An inner level whose lease is lost answers lease_lost, too.
+    [[nodiscard]] result<void> release() &&;
+
+private:
+    friend class recursive_mutex;
+    struct holding;
+    explicit recursive_lease(std::shared_ptr<holding> what) noexcept;
+    void drop() noexcept;
+
+    std::shared_ptr<holding> holding_;
+};
+
+/// Thread safety: all members may be called from any thread. Its client may be closed or destroyed
+/// first: calls then answer invalid_argument.
+class recursive_mutex {
+public:
+    /// Does no I/O. A name that is not one is told by the first acquire.
+    recursive_mutex(client& owner, std::string_view name, acquire_options defaults = {});
+
+    /// The first level. Errors, Blocks, Cancellation: as mutex::acquire(). It does not ask who
+    /// calls: to go deeper, use the handle's acquire_again().
+    [[nodiscard]] result<recursive_lease> acquire();
+    [[nodiscard]] result<recursive_lease> acquire(const acquire_options& options);
+    [[nodiscard]] result<recursive_lease> try_acquire();
+    [[nodiscard]] result<recursive_lease> try_acquire(acquire_options options);
+
+    /// The std face: a thread that has locked it may lock it again, and unlocks it as often.
+    /// Errors, as std::system_error: whatever acquire() answers; lease_lost, if this thread has
+    /// locked it and its lease was lost meanwhile: unlock it as often as it was locked, then lock
+    /// anew; resource_unavailable_try_again past recursive_lease::most_levels.
+    void lock();
+    [[nodiscard]] bool try_lock();
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+        return lock_within(std::chrono::ceil<duration>(wait));
+    }
+    /// Does not throw. By a thread that has not locked it, it does nothing: nobody can take a lock
+    /// from its holder.
+    void unlock() noexcept;
+
+    /// The lease that this thread holds by the std face.
+    /// Requires: this thread has locked it.
+    [[nodiscard]] const lease& current() const;
+
+private:
+    struct locked {
+        lease held;
+        std::uint32_t levels = 1;
+    };
+    bool lock_within(duration wait);
+    [[nodiscard]] bool lock_again();
+
+    mutex plain_;
+    const acquire_options defaults_;
+    mutable std::mutex guard_;
+    std::map<std::thread::id, locked> held_;
+};
+
+}  // namespace holdfast

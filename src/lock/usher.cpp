@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock/usher.hpp"
+
+#include "core/validity.hpp"
+
+#include <algorithm>
+
+namespace holdfast::detail {
+
+struct usher::desk {
+    struct message {
+        std::uint64_t to;
+        std::optional<result<lease_reply>> reply;  ///< None: look what happened.
+    };
+    struct guest {
+        std::unique_ptr<errand> task;
+        /// When it wants to be woken; max while it waits for an answer. Timers that do not say the
+        /// same are old.
+        time_point wakes = time_point::max();
+        bool answering = false;
+    };
+    using timer = std::pair<time_point, std::uint64_t>;
+
+    explicit desk(clock& t) : time(t) {}
+
+    void leave(message news);
+    [[nodiscard]] std::unique_ptr<errand> remove(std::uint64_t number);
+    [[nodiscard]] std::optional<message> next_message(time_point now);
+    [[nodiscard]] time_point next_wake() const;
+    static void serve(const std::shared_ptr<desk>& self, lease_store& store, message news);
+    static void follow(const std::shared_ptr<desk>& self, lease_store& store, std::uint64_t number,
+                       errand::action next);
+    static void dispatch(const std::shared_ptr<desk>& self, lease_store& store,
+                         std::uint64_t number, errand::send out);
+    static void run(const std::shared_ptr<desk>& self, const std::shared_ptr<lease_store>& store);
+    void end_all();
+
+    clock& time;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t numbers = 0;
+    std::unordered_map<std::uint64_t, guest> guests;
+    std::deque<message> inbox;
+    std::priority_queue<timer, std::vector<timer>, std::greater<>> timers;
+    bool closing = false;  ///< Nobody comes any more.
+    bool over = false;     ///< Whoever is still here is put out.
+};
+
+void usher::place::ring() noexcept {
+    desk_->leave({number_, std::nullopt});
+}
+
+void usher::desk::leave(message news) {
+    const std::scoped_lock guard(mutex);
+    if (over) return;
+    inbox.push_back(std::move(news));
+    changed.notify_all();
+}
+
+std::unique_ptr<errand> usher::desk::remove(std::uint64_t number) {
+    const std::scoped_lock guard(mutex);
+    auto gone = guests.extract(number);
+    if (closing) changed.notify_all();
+    return gone.empty() ? nullptr : std::move(gone.mapped().task);
+}
+
+std::optional<usher::desk::message> usher::desk::next_message(time_point now) {
+    if (!inbox.empty()) {
+        auto first = std::move(inbox.front());
+        inbox.pop_front();
+        return first;
+    }
+    while (!timers.empty() && timers.top().first <= now) {
+        const auto [when, number] = timers.top();
+        timers.pop();
+        const auto found = guests.find(number);
+        if (found != guests.end() && found->second.wakes == when) return message{number, {}};
+    }
+    return std::nullopt;
+}
+
+time_point usher::desk::next_wake() const {
+    return timers.empty() ? time_point::max() : timers.top().first;
+}
+
+void usher::desk::run(const std::shared_ptr<desk>& self,
+                      const std::shared_ptr<lease_store>& store) {
+    desk& d = *self;
+    std::unique_lock held(d.mutex);
+    while (!d.over) {
+        if (auto news = d.next_message(d.time.now())) {
+            held.unlock();
+            serve(self, *store, std::move(*news));
+            held.lock();
+        } else {
+            d.time.wait_until(held, d.changed, d.next_wake());
+        }
+    }
+    held.unlock();
+    d.end_all();
+}
+
+// Only this thread removes guests or touches their errands, so the errand stays where it is while
+// the mutex is not held.
+void usher::desk::serve(const std::shared_ptr<desk>& self, lease_store& store, message news) {
+    errand* task = nullptr;
+    {
+        const std::scoped_lock guard(self->mutex);
+        const auto found = self->guests.find(news.to);
+        if (found == self->guests.end()) return;
+        guest& who = found->second;
+        if (who.answering != news.reply.has_value()) return;  // it will look when it sleeps
+        who.answering = false;
+        task = who.task.get();
+    }
+    follow(self, store, news.to,
+           news.reply ? task->on_reply(std::move(*news.reply)) : task->on_wake());
+}
+
+void usher::desk::follow(const std::shared_ptr<desk>& self, lease_store& store,
+                         std::uint64_t number, errand::action next) {
+    if (std::holds_alternative<errand::finished>(next)) {
+        if (const auto task = self->remove(number)) task->complete();
+        return;
+    }
+    auto* out = std::get_if<errand::send>(&next);
+    {
+        const std::scoped_lock guard(self->mutex);
+        const auto found = self->guests.find(number);
+        if (found == self->guests.end()) return;
+        guest& who = found->second;
+        who.answering = out != nullptr;
+        const auto wakes = out != nullptr ? time_point::max() : std::get<errand::sleep>(next).until;
+        if (out == nullptr && wakes != who.wakes) self->timers.emplace(wakes, number);
+        who.wakes = wakes;
+    }
+    if (out != nullptr) dispatch(self, store, number, std::move(*out));
+}
+
+void usher::desk::dispatch(const std::shared_ptr<desk>& self, lease_store& store,
+                           std::uint64_t number, errand::send out) {
+    std::vector<lease_request> one;
+    one.push_back(std::move(out.request));
+    store.submit(std::move(one), out.give_up,
+                 [self, number](std::size_t, result<lease_reply> reply) {
+                     self->leave({number, std::move(reply)});
+                 });
+}
+
+// Whoever is still here is told that it is over.
+void usher::desk::end_all() {
+    std::unordered_map<std::uint64_t, guest> left;
+    {
+        const std::scoped_lock guard(mutex);
+        left.swap(guests);
+    }
+    for (auto& [number, who] : left) {
+        who.task->abort();
+        who.task->complete();
+    }
+}
+
+usher::usher(std::shared_ptr<lease_store> store, clock& time)
+    : store_(std::move(store)), desk_(std::make_shared<desk>(time)) {}
+
+usher::~usher() {
+    close(time_point::min());
+}
+
+std::shared_ptr<usher::place> usher::new_place() {
+    const std::scoped_lock guard(desk_->mutex);
+    return std::make_shared<place>(desk_, ++desk_->numbers);
+}
+
+void usher::take(const std::shared_ptr<place>& where, std::unique_ptr<errand> task) {
+    auto next = task->start();
+    if (std::holds_alternative<errand::finished>(next)) return task->complete();
+    if (!admit(where->number_, std::holds_alternative<errand::send>(next), task)) {
+        task->abort();
+        return task->complete();
+    }
+    if (auto* out = std::get_if<errand::send>(&next)) {
+        desk::dispatch(desk_, *store_, where->number_, std::move(*out));
+    }
+}
+
+// True if the usher has it now. One that sleeps looks once by itself: it may have been rung before
+// it was here.
+bool usher::admit(std::uint64_t number, bool sends, std::unique_ptr<errand>& task) {
+    const std::scoped_lock guard(desk_->mutex);
+    if (desk_->closing) return false;
+    if (!thread_.joinable()) thread_ = std::thread(desk::run, desk_, store_);
+    desk_->guests.emplace(number, desk::guest{.task = std::move(task), .answering = sends});
+    if (sends) return true;
+    desk_->inbox.push_back({number, std::nullopt});
+    desk_->changed.notify_all();
+    return true;
+}
+
+void usher::close(time_point until) {
+    desk& d = *desk_;
+    std::thread ending;
+    bool here = false;
+    {
+        std::unique_lock held(d.mutex);
+        d.closing = true;
+        here = thread_.get_id() == std::this_thread::get_id();
+        while (!here && !d.guests.empty() && d.time.now() < until) {
+            d.time.wait_until(held, d.changed, until);
+        }
+        d.over = true;
+        d.changed.notify_all();
+        ending = std::move(thread_);
+    }
+    if (here) {
+        d.end_all();
+        ending.detach();  // it owns its desk, and ends when this completion returns
+    } else if (ending.joinable()) {
+        ending.join();
+    } else {
+        d.end_all();
+    }
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lock/waiting_room.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/lease_store.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Drives every asynchronous operation of one client, on one thread.
+///
+/// An operation is an errand: steps that say what to do next and never wait. Its first step and its
+/// first request are the caller's own; from then on only the usher's thread touches it. Whatever
+/// happens to it (an answer, a hand-over, its turn, a cancel) is left in the usher's inbox from
+/// whichever thread it happened on; the moments to look again are timers here. So ten thousand that
+/// wait cost one thread, and no engine's thread ever runs a user's code.
+///
+/// Answers refer to an errand by its number, never to the errand: it holds the client's runtime,
+/// and an engine's thread must not be the one to let go of that.
+namespace holdfast::detail {
+
+/// One asynchronous operation.
+class errand {
+public:
+    struct send {
+        lease_request request;
+        time_point give_up;
+    };
+    struct sleep {
+        time_point until;
+    };
+    struct finished {};
+    using action = std::variant<send, sleep, finished>;
+
+    errand() = default;
+    errand(const errand&) = delete;
+    errand& operator=(const errand&) = delete;
+    virtual ~errand() = default;
+
+    [[nodiscard]] virtual action start() = 0;
+    [[nodiscard]] virtual action on_reply(result<lease_reply> reply) = 0;
+    /// It sleeps, and something may have happened, or its time has come.
+    [[nodiscard]] virtual action on_wake() = 0;
+    /// The client closes: be done now.
+    virtual void abort() = 0;
+    /// Tells the user. Called once, when it is done, with no lock held.
+    virtual void complete() = 0;
+};
+
+class usher {
+    struct desk;
+
+public:
+    /// A number for one errand, and the bell that is heard under it.
+    class place final : public bell {
+    public:
+        place(std::shared_ptr<desk> where, std::uint64_t number)
+            : desk_(std::move(where)), number_(number) {}
+        ~place() = default;
+        void ring() noexcept override;
+
+    private:
+        friend class usher;
+        std::shared_ptr<desk> desk_;
+        const std::uint64_t number_;
+    };
+
+    usher(std::shared_ptr<lease_store> store, clock& time);
+    usher(const usher&) = delete;
+    usher& operator=(const usher&) = delete;
+    ~usher();
+
+    [[nodiscard]] std::shared_ptr<place> new_place();
+
+    /// Starts it, here and now; it may be complete when this returns.
+    void take(const std::shared_ptr<place>& where, std::unique_ptr<errand> task);
+
+    /// Lets what is under way end until `until`, then ends it. Afterwards everything that comes is
+    /// aborted. May be called from a completion, on the usher's own thread: then it waits for
+    /// nothing.
+    void close(time_point until);
+
+private:
+    [[nodiscard]] bool admit(std::uint64_t number, bool sends, std::unique_ptr<errand>& task);
+
+    const std::shared_ptr<lease_store> store_;
+    const std::shared_ptr<desk> desk_;
+    std::thread thread_;  ///< Guarded by the desk's mutex, as its start and end.
+};
+
+}  // namespace holdfast::detail

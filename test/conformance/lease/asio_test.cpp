@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Locks in coroutines, on every engine.
+#include "conformance/lease/mutex_fixture.hpp"
+
+#include <holdfast/asio.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+class asio_promise : public mutex_case {
+protected:
+    asio::io_context context;
+};
+
+TEST_P(asio_promise, coroutines_exclude_each_other_and_stay_on_their_thread) {
+    int inside = 0;
+    int done = 0;
+    int wrong = 0;
+    const auto me = std::this_thread::get_id();
+    const auto task = [&](client& who) -> asio::awaitable<void> {
+        for (int i = 0; i < 20; ++i) {
+            auto held =
+                co_await async_acquire(who.mutex("job"), options(forever), asio::use_awaitable);
+            if (!held || ++inside != 1 || std::this_thread::get_id() != me) ++wrong;
+            co_await asio::post(context, asio::use_awaitable);  // others run meanwhile
+            --inside;
+            const auto said = co_await async_release(std::move(*held), asio::use_awaitable);
+            if (!said || std::this_thread::get_id() != me) ++wrong;
+        }
+        ++done;
+    };
+    for (int i = 0; i < 8; ++i) {
+        asio::co_spawn(context, task(i % 2 == 0 ? one : two), asio::detached);
+    }
+    context.run();
+    EXPECT_EQ(done, 8);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(is_free());
+}
+
+TEST_P(asio_promise, a_cancellation_slot_ends_a_wait) {
+    const auto held = take(two);
+    asio::cancellation_signal cancel;
+    std::optional<errc> said;
+    auto job = one.mutex("job");
+    async_acquire(job, options(forever),
+                  asio::bind_cancellation_slot(cancel.slot(),
+                                               asio::bind_executor(context, [&](result<lease> got) {
+                                                   said = got ? errc::busy : got.error().code;
+                                               })));
+    wait_for_waiters(1);
+    cancel.emit(asio::cancellation_type::terminal);
+    context.run();
+    EXPECT_EQ(said, errc::cancelled);
+    EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_P(asio_promise, a_stop_token_ends_a_wait_that_has_a_slot_too) {
+    const auto held = take(two);
+    asio::cancellation_signal cancel;
+    std::stop_source stop;
+    auto job = one.mutex("job");
+    std::optional<errc> said;
+    async_acquire(job, {.ttl = ttl, .wait = forever, .stop = stop.get_token()},
+                  asio::bind_cancellation_slot(cancel.slot(),
+                                               asio::bind_executor(context, [&](result<lease> got) {
+                                                   said = got ? errc::busy : got.error().code;
+                                               })));
+    wait_for_waiters(1);
+    stop.request_stop();
+    context.run();
+    EXPECT_EQ(said, errc::cancelled);
+    cancel.emit(asio::cancellation_type::all);  // after the end: nothing
+}
+
+TEST_P(asio_promise, any_completion_token_works) {
+    auto job = one.mutex("job");
+    std::thread worker;
+    const auto guard = asio::make_work_guard(context);
+    worker = std::thread([&] { context.run(); });
+    auto held = async_acquire(job, options(), asio::bind_executor(context, asio::use_future));
+    auto mine = held.get();
+    ASSERT_TRUE(mine);
+    auto said = async_release(std::move(*mine), asio::bind_executor(context, asio::use_future));
+    EXPECT_TRUE(said.get());
+    context.stop();
+    worker.join();
+}
+
+TEST_P(asio_promise, thousands_of_coroutines_wait_on_one_thread) {
+    const int names = bed->ttl() > 10s ? 10'000 : 2'000;  // virtual time, or a real server
+    const acquire_options long_lived{.ttl = 60s, .wait = forever};
+    std::vector<lease> held;
+    for (int i = 0; i < names; ++i) {
+        held.push_back(two.mutex("n/" + std::to_string(i)).acquire(long_lived).value());
+    }
+    int done = 0;
+    const auto task = [&](int i) -> asio::awaitable<void> {
+        auto mine = co_await async_acquire(one.mutex("n/" + std::to_string(i)), long_lived,
+                                           asio::use_awaitable);
+        if (!mine) co_return;
+        if (co_await async_release(std::move(*mine), asio::use_awaitable)) ++done;
+    };
+    for (int i = 0; i < names; ++i) asio::co_spawn(context, task(i), asio::detached);
+    context.poll();
+    EXPECT_EQ(one.statistics().waiting, static_cast<std::uint64_t>(names));
+    for (auto& mine : held) ASSERT_TRUE(std::move(mine).release());
+    context.run();
+    EXPECT_EQ(done, names);
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
+HOLDFAST_ON_EVERY_ENGINE(asio_promise);
+
+}  // namespace
+}  // namespace holdfast::test
