@@ -27,8 +27,8 @@
 ///                                                  boost::asio::use_awaitable);
 ///
 /// Any completion token works. A handler runs on its own executor, never on a thread of Holdfast's;
-/// its execution context must outlive the operation, so before that ends, end what waits by its
-/// stop token or close the client. This is the only header of Holdfast that includes Boost.
+/// its execution context must outlive the operation, so let it run until it has no more work, or
+/// close the client before it ends. This is the only header of Holdfast that includes Boost.
 namespace holdfast {
 
 namespace detail {

@@ -77,6 +77,7 @@ public:
     /// `done` is called exactly once, before this returns or on a thread of the client: it must be
     /// short and must not throw. Nothing of this object is used after the call. For co_await and
     /// Boost.Asio see asio.hpp.
+    /// Errors: as acquire(), and busy if 100,000 of this client are under way already.
     /// Cancellation: by options.stop.
     void acquire_async(acquire_completion done);
     void acquire_async(const acquire_options& options, acquire_completion done);

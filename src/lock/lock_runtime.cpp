@@ -118,6 +118,13 @@ result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options
 void lock_runtime::acquire_async(const lock_name& name, const acquire_options& options,
                                  mutex::acquire_completion done) {
     if (const auto fit = ready(options); !fit) return done(std::unexpected(fit.error()));
+    // A release is never refused: it makes room.
+    if (usher_->full()) {
+        return done(
+            fail(errc::busy, fmt::format("{} asynchronous acquires of this client are under "
+                                         "way already: let some end first",
+                                         usher::most)));
+    }
     auto place = usher_->new_place();
     auto task =
         std::make_unique<acquire_errand>(shared_from_this(), name, options, std::move(done), place);

@@ -167,6 +167,11 @@ usher::~usher() {
     close(time_point::min());
 }
 
+bool usher::full() const {
+    const std::scoped_lock guard(desk_->mutex);
+    return desk_->guests.size() >= most;
+}
+
 std::shared_ptr<usher::place> usher::new_place() {
     const std::scoped_lock guard(desk_->mutex);
     return std::make_shared<place>(desk_, ++desk_->numbers);

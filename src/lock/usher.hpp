@@ -7,6 +7,7 @@
 #include <holdfast/lease_store.hpp>
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -81,6 +82,12 @@ public:
     usher(const usher&) = delete;
     usher& operator=(const usher&) = delete;
     ~usher();
+
+    /// How many errands there may be at once: beyond that a program has lost count of its waits.
+    static constexpr std::size_t most = 100'000;
+
+    /// Whether there are that many.
+    [[nodiscard]] bool full() const;
 
     [[nodiscard]] std::shared_ptr<place> new_place();
 

@@ -240,6 +240,24 @@ TEST_P(async_promise, thousands_wait_on_as_many_names_with_a_few_threads) {
     EXPECT_EQ(one.statistics().acquired, names);
 }
 
+TEST_P(async_promise, a_client_takes_a_bounded_number_of_asynchronous_acquires) {
+    if (bed->ttl() < 10s) {
+        GTEST_SKIP() << "allowed: it is the client's bound; virtual time shows it in a moment";
+    }
+    constexpr std::size_t most = 100'000;
+    std::vector<lease> held;
+    for (int i = 0; i < 1000; ++i) held.push_back(take(two, "n/" + std::to_string(i)));
+    std::atomic<std::size_t> ended = 0;
+    for (std::size_t i = 0; i < most; ++i) {
+        one.mutex("n/" + std::to_string(i % 1000))
+            .acquire_async(options(forever), [&](const result<lease>&) { ++ended; });
+    }
+    EXPECT_EQ(ended, 0U);
+    EXPECT_EQ(acquire(one, options(), "free").get().error(), errc::busy);
+    one.close();
+    EXPECT_EQ(ended, most);
+}
+
 HOLDFAST_ON_EVERY_ENGINE(async_promise);
 
 }  // namespace
