@@ -27,6 +27,11 @@ struct client_options {
     /// How long close() and the destructor may take to give back what is still held.
     duration close_timeout = std::chrono::seconds(1);
 
+    /// Above zero: open() compares this machine's time of day with the engine's, and refuses one
+    /// that is further away than this. Nothing of ours rests on the time of day but the fences of a
+    /// server that lost its data; 2 s is a good bound for machines that should have the same time.
+    duration max_clock_offset = duration::zero();
+
     /// Who is told what happens to this client's leases; nobody unless you set it.
     lease_observer observer = {};
 
@@ -38,6 +43,12 @@ struct client_options {
     /// client.
     clock* time = &system_clock();
     entropy* chance = &system_entropy();
+};
+
+/// The engine's time of day against this machine's.
+struct clock_comparison {
+    duration offset;      ///< How far the engine is ahead; negative if it is behind.
+    duration round_trip;  ///< The offset is right to half of it.
 };
 
 /// Thread safety: all members may be called from any thread.
@@ -68,6 +79,10 @@ public:
 
     [[nodiscard]] client_statistics statistics() const;
 
+    /// Errors: unsupported (the engine tells no time), unavailable, …
+    /// Blocks: one trip.
+    [[nodiscard]] result<clock_comparison> compare_clocks();
+
     /// Gives back everything that is still held, and ends all waits with invalid_argument. Leases
     /// that are still in someone's hands are lost, with the reason `closed`.
     /// Blocks: at most close_timeout, and for what the observer and callbacks of lost() still do.
@@ -93,7 +108,9 @@ private:
 ///                             many replicas must confirm a grant or a renewal, and how soon
 ///
 /// Errors: invalid_argument (unknown scheme or option; the detail says what was meant), unsupported
-/// (an engine that this build leaves out), unavailable, denied.
+/// (an engine that this build leaves out); with max_clock_offset also unavailable and denied, since
+/// it then asks the engine.
+/// Blocks: does no I/O, unless there is a max_clock_offset: then one trip.
 [[nodiscard]] result<client> open(std::string_view url, const client_options& options = {});
 
 }  // namespace holdfast

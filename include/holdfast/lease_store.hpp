@@ -181,6 +181,9 @@ public:
     /// Who is told of pushes; set once, before the first request. Called on the engine's thread.
     virtual void on_push(push_handler handler) = 0;
 
+    /// The engine's time of day. Errors: unsupported, unavailable, …
+    [[nodiscard]] virtual result<wall_time> time_of_day(time_point give_up);
+
     /// The names that start with `prefix` and are held now, in the order of names.
     [[nodiscard]] virtual result<std::vector<lease_info>> list(std::string_view prefix,
                                                                time_point give_up) = 0;

@@ -42,6 +42,11 @@ struct acquire_options {
     /// 32 makes a name that is hot inside one process many times faster. At most 1000.
     std::uint32_t local_passes = 0;
 
+    /// Takes a free name before those who wait in line, and while it waits itself is only told that
+    /// the name is free, not handed it. The quickest wins: more throughput on a hot name, but who
+    /// waits may wait for long. Others who do not barge are still handed it in their turn.
+    bool barging = false;
+
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};
 };

@@ -48,7 +48,8 @@ acquire_machine::action acquire_machine::ask(time_point now) {
                              .otherwise = stands_in_line() ? ask::when_busy::stand_in_line
                                                            : ask::when_busy::refuse,
                              .ticket = ticket_,
-                             .spare_fences = plan_.spare_fences},
+                             .spare_fences = plan_.spare_fences,
+                             .barge = plan_.barge},
                 std::min(later(now, plan_.request_timeout), patience)};
 }
 

@@ -40,6 +40,8 @@ struct acquire_plan {
     duration request_timeout;
     /// Fences to reserve after the granted one.
     std::uint32_t spare_fences = 0;
+    /// Does not respect the line.
+    bool barge = false;
     /// Spreads retries of many clients: 0 to 255.
     std::uint8_t jitter = 0;
 };

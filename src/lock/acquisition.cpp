@@ -107,6 +107,7 @@ acquisition::action acquisition::ask_engine() {
                                   .wait_until = wait_until(),
                                   .request_timeout = runtime_.request_timeout(),
                                   .spare_fences = options_.local_passes,
+                                  .barge = options_.barging,
                                   .jitter = jitter});
     if (stands_in_line()) {
         seat_.reset();

@@ -41,6 +41,10 @@ result<std::vector<lease_info>> client::list(std::string_view prefix) {
     return runtime_->list(prefix);
 }
 
+result<clock_comparison> client::compare_clocks() {
+    return runtime_->compare_clocks();
+}
+
 client_statistics client::statistics() const {
     return runtime_ == nullptr ? client_statistics{} : runtime_->statistics();
 }

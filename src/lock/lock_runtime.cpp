@@ -285,6 +285,17 @@ result<std::vector<lease_info>> lock_runtime::list(std::string_view prefix) {
     return store_->list(prefix, later(clock_.now(), options_.request_timeout));
 }
 
+// The engine's answer is as old as half the trip, as far as can be told.
+result<clock_comparison> lock_runtime::compare_clocks() {
+    if (closed_) return std::unexpected(closed_error());
+    const time_point asked = clock_.now();
+    const auto theirs = store_->time_of_day(later(asked, options_.request_timeout));
+    const wall_time ours = clock_.wall();
+    const duration trip = clock_.now() - asked;
+    if (!theirs) return std::unexpected(theirs.error());
+    return clock_comparison{.offset = *theirs - ours + trip / 2, .round_trip = trip};
+}
+
 client_statistics lock_runtime::statistics() const {
     const loss_counts lost{.expired = count_->lost_expired,
                            .taken = count_->lost_taken,

@@ -43,6 +43,7 @@ public:
     [[nodiscard]] capabilities can() const noexcept { return store_->can(); }
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
     [[nodiscard]] client_statistics statistics() const;
+    [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
 
     // The parts, for one acquisition.

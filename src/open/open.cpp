@@ -62,6 +62,22 @@ result<void> only_options(const url& where, std::span<const std::string_view> kn
     return {};
 }
 
+namespace {
+
+result<void> check_clock(client& made, const client_options& options) {
+    if (options.max_clock_offset == duration::zero()) return {};
+    const auto seen = made.compare_clocks();
+    if (!seen) return std::unexpected(seen.error());
+    const duration apart = std::max(seen->offset, -seen->offset);
+    if (apart - seen->round_trip / 2 <= options.max_clock_offset) return {};
+    return fail(errc::unavailable,
+                fmt::format("the engine's clock is {:.1f} s {} this machine's, which is more than "
+                            "max_clock_offset: set both clocks by NTP",
+                            std::chrono::duration<double>(apart).count(),
+                            seen->offset > duration::zero() ? "ahead of" : "behind"));
+}
+
+}  // namespace
 }  // namespace detail
 
 result<client> open(std::string_view text, const client_options& options) {
@@ -73,6 +89,10 @@ result<client> open(std::string_view text, const client_options& options) {
     }
     if (options.close_timeout < duration::zero()) {
         return fail(errc::invalid_argument, "client_options: close_timeout must not be negative");
+    }
+    if (options.max_clock_offset < duration::zero()) {
+        return fail(errc::invalid_argument,
+                    "client_options: max_clock_offset must not be negative");
     }
     const auto where = parse_url(text);
     if (!where) return std::unexpected(where.error());
@@ -92,7 +112,11 @@ result<client> open(std::string_view text, const client_options& options) {
     }
     auto store = found->open(*where, options);
     if (!store) return std::unexpected(std::move(store.error()));
-    return client(std::move(*store), options);
+    client made(std::move(*store), options);
+    if (const auto fit = detail::check_clock(made, options); !fit) {
+        return std::unexpected(fit.error());
+    }
+    return made;
 }
 
 }  // namespace holdfast

@@ -189,6 +189,35 @@ TEST_F(redis_lease, a_waiter_whose_messages_are_lost_gets_it_within_about_a_seco
     EXPECT_TRUE(waiter.get());
 }
 
+/// The machine's own time, on a machine whose time of day is wrong.
+class wrong_clock final : public clock {
+public:
+    [[nodiscard]] time_point now() const noexcept override { return system_clock().now(); }
+    [[nodiscard]] wall_time wall() const noexcept override {
+        return system_clock().wall() - std::chrono::minutes(10);
+    }
+    void wait_until(std::unique_lock<std::mutex>& held, std::condition_variable& cv,
+                    time_point when) override {
+        system_clock().wait_until(held, cv, when);
+    }
+};
+
+TEST_F(redis_lease, a_clock_too_far_from_the_servers_is_refused_if_that_is_asked_for) {
+    wrong_clock time;
+    const auto refused = open(server.url(), {.max_clock_offset = 2s, .time = &time});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::unavailable);
+    EXPECT_NE(refused.error().detail.find("600.0 s ahead"), std::string::npos)
+        << refused.error().detail;
+    EXPECT_TRUE(open(server.url(), {.max_clock_offset = 11min, .time = &time}));
+    EXPECT_TRUE(open(server.url(), {.max_clock_offset = 2s}));
+    auto works = open(server.url(), {.time = &time}).value();
+    EXPECT_TRUE(works.mutex("job").acquire(brief(5s))) << "no decision rests on the time of day";
+    server.kill();
+    EXPECT_FALSE(open(server.url(), {.max_clock_offset = 2s}));
+    EXPECT_EQ(open(server.url(), {.max_clock_offset = -2s}).error(), errc::invalid_argument);
+}
+
 // The user of docs/guide/redis.md, as it stands there.
 std::vector<std::string> documented_user() {
     std::ifstream page(HOLDFAST_REDIS_GUIDE);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -246,6 +247,19 @@ void command_lease_store::on_push(push_handler handler) {
         if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
         tell(told);
     });
+}
+
+// In a Cluster it is the time of any one node.
+result<wall_time> command_lease_store::time_of_day(time_point give_up) {
+    const auto told = engine_->execute(words("TIME").idempotent(), give_up);
+    if (!told) return std::unexpected(told.error());
+    std::array<std::int64_t, 2> parts{};
+    for (std::size_t i = 0; i < parts.size() && i < told->elements().size(); ++i) {
+        const std::string& text = told->elements()[i].text();
+        std::from_chars(text.data(), text.data() + text.size(), parts[i]);
+    }
+    if (parts[0] == 0) return fail(errc::corrupt, "TIME: " + to_string(*told));
+    return wall_time(std::chrono::seconds(parts[0]) + std::chrono::microseconds(parts[1]));
 }
 
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,

@@ -211,6 +211,37 @@ TEST_P(mutex_promise, bad_options_are_told_by_their_field_and_leave_nothing) {
     }
 }
 
+TEST_P(mutex_promise, who_barges_is_served_too_and_never_meets_another) {
+    auto held = take(two);
+    auto barging = options(forever);
+    barging.barging = true;
+    std::atomic<int> inside = 0;
+    std::atomic<int> served = 0;
+    std::vector<std::jthread> all;
+    for (int i = 0; i < 4; ++i) {
+        all.emplace_back([&, i] {
+            auto got = (i % 2 == 0 ? one : two).mutex("job").acquire(i < 3 ? barging : options(forever));
+            ASSERT_TRUE(got) << to_string(got.error());
+            EXPECT_EQ(++inside, 1);
+            ++served;
+            --inside;
+            EXPECT_TRUE(std::move(*got).release());
+        });
+    }
+    wait_for_waiters(2);  // one of each client; the others stand behind them
+    ASSERT_TRUE(std::move(held).release());
+    all.clear();
+    EXPECT_EQ(served, 4);
+    EXPECT_TRUE(is_free());
+}
+
+TEST_P(mutex_promise, the_engines_clock_can_be_compared) {
+    const auto seen = one.compare_clocks();
+    ASSERT_TRUE(seen) << to_string(seen.error());
+    EXPECT_LT(seen->offset, 2s);
+    EXPECT_GT(seen->offset, -2s);
+}
+
 TEST_P(mutex_promise, many_contenders_never_meet_and_none_is_forgotten) {
     std::atomic<int> inside = 0;
     std::atomic<int> done = 0;
