@@ -5,8 +5,16 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/clock.hpp>
+#include <holdfast/concurrency_limiter.hpp>
+#include <holdfast/cooldown.hpp>
+#include <holdfast/decision.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/limit.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/names.hpp>
+#include <holdfast/once.hpp>
+#include <holdfast/optimistic.hpp>
+#include <holdfast/rate_limit_headers.hpp>
+#include <holdfast/rate_limiter.hpp>
 #include <holdfast/version.hpp>

@@ -30,14 +30,15 @@ result<std::unique_ptr<redis_engine>> connect(const url& where, const client_opt
 
 }  // namespace
 
-result<std::shared_ptr<lease_store>> open_redis(const url& where, const client_options& options) {
+result<opened_engine> open_redis(const url& where, const client_options& options) {
     url rest = where;
     command_lease_options leases;
     if (auto prefix = take_option(rest, "prefix")) leases.prefix = std::move(*prefix);
-    auto engine = connect(rest, options);
-    if (!engine) return std::unexpected(std::move(engine.error()));
-    return std::make_shared<command_lease_store>(std::move(*engine), *options.chance,
-                                                 std::move(leases));
+    auto made = connect(rest, options);
+    if (!made) return std::unexpected(std::move(made.error()));
+    const std::shared_ptr<command_engine> engine = std::move(*made);
+    return opened_engine{
+        std::make_shared<command_lease_store>(engine, *options.chance, std::move(leases)), engine};
 }
 
 }  // namespace holdfast::detail
