@@ -10,9 +10,10 @@ local function fixed_window(key, n, limit, window_ms, op)
         local used = tonumber(redis.call('GET', key) or 0)
         local back = op == 'give' and math.min(used, tonumber(n)) or 0
         if back > 0 then redis.call('DECRBY', key, back) end
-        local left = used > 0 and redis.call('PTTL', key) * 1000 or 0
         local allowed = op == 'give' or used + n <= tonumber(limit)
-        return {allowed and 1 or 0, used - back, allowed and 0 or left, left}
+        used = used - back
+        local left = used > 0 and redis.call('PTTL', key) * 1000 or 0
+        return {allowed and 1 or 0, used, allowed and 0 or left, left}
     end
     local used = redis.call('INCRBY', key, n)
     if used > tonumber(limit) then

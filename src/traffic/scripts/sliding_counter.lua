@@ -51,13 +51,13 @@ local function counter_waits(counts, n, limit, into, width, parts, unbiased)
     for i = 0, parts do
         local oldest = counts[i]
         if rest + n > limit then break end
-        local inside = 1 -- the share of the oldest part that must have gone before n fit
+        local gone = width -- how much of the oldest part must have gone before n fit
         if rest + oldest + n <= limit then
-            inside = 0
+            gone = 0
         elseif unbiased then
-            inside = 1 - (limit - rest - n) / oldest
+            gone = width - math.floor((limit - rest - n) * width / oldest)
         end
-        retry = (parts - i) * width + math.ceil(inside * width) - into
+        retry = (parts - i) * width + gone - into
         rest = rest + oldest
     end
     return math.max(retry, 0), reset
