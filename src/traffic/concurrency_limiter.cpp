@@ -76,7 +76,7 @@ void permit::abandon() noexcept {
     command_engine& engine = *where_.engine();
     const auto drop = words("ZREM", key_, owner_.value());
     engine.submit(drop.idempotent(), later(engine.time().now(), timeout_),
-                  [kept = where_.engine()](const result<reply>&) {});
+                  [](const result<reply>&) {});
 }
 
 bool permit::held() const noexcept {

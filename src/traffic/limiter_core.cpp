@@ -388,7 +388,7 @@ void limiter_core::abandon_blocks() noexcept {
         plans_.front().put_own(q, limit_op::give, rest.left, {});
         command_engine& engine = *where_.engine();
         engine.submit(q.as_command(), later(engine.time().now(), options_.timeout),
-                      [kept = where_.engine()](const result<reply>&) {});
+                      [](const result<reply>&) {});
     }
 }
 
