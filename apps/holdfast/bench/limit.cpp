@@ -152,9 +152,9 @@ private:
         return {};
     }
     result<benchmark_rate> reference(const rule_bench& rule) {
-        return run_redis_benchmark(
-            engine_.reference, fmt::format("EVALSHA {} 1 {}ref:__rand_int__ {}", rule.body->sha1(),
-                                           prefix, rule.words));
+        return run_redis_benchmark(engine_.reference,
+                                   fmt::format("EVALSHA {} 1 {}{}_ref:__rand_int__ {}",
+                                               rule.body->sha1(), prefix, rule.name, rule.words));
     }
     result<figure> increments(progress& shown);
     result<figure> refusals(progress& shown);
