@@ -3,6 +3,7 @@
 
 #include <holdfast/client_statistics.hpp>
 #include <holdfast/clock.hpp>
+#include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lease_store.hpp>
@@ -54,8 +55,10 @@ struct clock_comparison {
 /// Thread safety: all members may be called from any thread.
 class client {
 public:
-    /// On a store of your own making; `open()` is the usual way.
-    client(std::shared_ptr<lease_store> store, const client_options& options);
+    /// On a store of your own making; `open()` is the usual way. `commands` is what the store
+    /// stands on, if that speaks Redis commands; traffic control needs it.
+    client(std::shared_ptr<lease_store> store, const client_options& options,
+           std::shared_ptr<command_engine> commands = nullptr);
     client(client&&) noexcept;
     client& operator=(client&&) noexcept;
     client(const client&) = delete;
@@ -72,6 +75,13 @@ public:
                                                             acquire_options defaults = {});
 
     [[nodiscard]] capabilities can() const noexcept;
+
+    /// The engine as one that carries out Redis commands; null if it is not one.
+    [[nodiscard]] const std::shared_ptr<command_engine>& commands() const noexcept {
+        return commands_;
+    }
+    /// The randomness that it was opened with.
+    [[nodiscard]] entropy& chance() const noexcept { return *chance_; }
 
     /// The names that start with `prefix` and are held now, by anyone.
     /// Errors: unsupported, unavailable, …
@@ -91,6 +101,8 @@ public:
 private:
     friend class holdfast::mutex;
     std::shared_ptr<detail::lock_runtime> runtime_;
+    std::shared_ptr<command_engine> commands_;
+    entropy* chance_;
 };
 
 /// Opens an engine by its URL:

@@ -7,8 +7,11 @@
 
 namespace holdfast {
 
-client::client(std::shared_ptr<lease_store> store, const client_options& options)
-    : runtime_(std::make_shared<detail::lock_runtime>(std::move(store), options)) {}
+client::client(std::shared_ptr<lease_store> store, const client_options& options,
+               std::shared_ptr<command_engine> commands)
+    : runtime_(std::make_shared<detail::lock_runtime>(std::move(store), options)),
+      commands_(std::move(commands)),
+      chance_(options.chance) {}
 
 client::client(client&&) noexcept = default;
 
@@ -16,6 +19,8 @@ client& client::operator=(client&& other) noexcept {
     if (this != &other) {
         if (runtime_ != nullptr) runtime_->close();
         runtime_ = std::move(other.runtime_);
+        commands_ = std::move(other.commands_);
+        chance_ = other.chance_;
     }
     return *this;
 }

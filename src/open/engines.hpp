@@ -13,13 +13,19 @@
 /// How each engine is opened. An engine adds one file and one line in the table of open.cpp.
 namespace holdfast::detail {
 
-/// A store for the URL. Errors: as holdfast::open.
-using store_opener = result<std::shared_ptr<lease_store>> (*)(const url& where,
-                                                              const client_options& options);
+/// What a client stands on: where leases are kept, and the engine below it if that speaks Redis
+/// commands (else null).
+struct opened_engine {
+    std::shared_ptr<lease_store> store;
+    std::shared_ptr<command_engine> commands;
+};
 
-result<std::shared_ptr<lease_store>> open_memory(const url& where, const client_options& options);
+/// An engine for the URL. Errors: as holdfast::open.
+using engine_opener = result<opened_engine> (*)(const url& where, const client_options& options);
 
-result<std::shared_ptr<lease_store>> open_redis(const url& where, const client_options& options);
+result<opened_engine> open_memory(const url& where, const client_options& options);
+
+result<opened_engine> open_redis(const url& where, const client_options& options);
 
 /// Takes an option out of the URL, if it is there.
 std::optional<std::string> take_option(url& where, std::string_view name);

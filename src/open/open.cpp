@@ -13,21 +13,21 @@ namespace detail {
 namespace {
 
 #ifdef HOLDFAST_HAS_MEMORY
-constexpr store_opener memory_opener = open_memory;
+constexpr engine_opener memory_opener = open_memory;
 #else
-constexpr store_opener memory_opener = nullptr;
+constexpr engine_opener memory_opener = nullptr;
 #endif
 
 #ifdef HOLDFAST_HAS_REDIS
-constexpr store_opener redis_opener = open_redis;
+constexpr engine_opener redis_opener = open_redis;
 #else
-constexpr store_opener redis_opener = nullptr;
+constexpr engine_opener redis_opener = nullptr;
 #endif
 
 struct engine {
     std::string_view scheme;
     std::string_view option;  ///< The build option that leaves it out.
-    store_opener open;        ///< nullptr if this build leaves it out.
+    engine_opener open;       ///< nullptr if this build leaves it out.
 };
 
 constexpr std::array engines{
@@ -110,9 +110,9 @@ result<client> open(std::string_view text, const client_options& options) {
                     fmt::format("engine URL: this build leaves out '{}:': build with {}=ON",
                                 found->scheme, found->option));
     }
-    auto store = found->open(*where, options);
-    if (!store) return std::unexpected(std::move(store.error()));
-    client made(std::move(*store), options);
+    auto engine = found->open(*where, options);
+    if (!engine) return std::unexpected(std::move(engine.error()));
+    client made(std::move(engine->store), options, std::move(engine->commands));
     if (const auto fit = detail::check_clock(made, options); !fit) {
         return std::unexpected(fit.error());
     }

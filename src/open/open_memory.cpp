@@ -46,7 +46,7 @@ result<std::shared_ptr<command_engine>> engine_for(const std::string& name,
 
 }  // namespace
 
-result<std::shared_ptr<lease_store>> open_memory(const url& where, const client_options& options) {
+result<opened_engine> open_memory(const url& where, const client_options& options) {
     if (!where.hosts.empty() || where.user || where.password) {
         return fail(errc::invalid_argument,
                     "engine URL: memory: has no server; write memory: or memory:NAME");
@@ -54,7 +54,7 @@ result<std::shared_ptr<lease_store>> open_memory(const url& where, const client_
     if (const auto fit = only_options(where, {}); !fit) return std::unexpected(fit.error());
     auto engine = engine_for(where.path, options);
     if (!engine) return std::unexpected(std::move(engine.error()));
-    return std::make_shared<command_lease_store>(std::move(*engine), *options.chance);
+    return opened_engine{std::make_shared<command_lease_store>(*engine, *options.chance), *engine};
 }
 
 }  // namespace holdfast::detail

@@ -83,14 +83,15 @@ result<command_lease_options> lease_options(url& where) {
 
 }  // namespace
 
-result<std::shared_ptr<lease_store>> open_redis(const url& where, const client_options& options) {
+result<opened_engine> open_redis(const url& where, const client_options& options) {
     url rest = where;
     auto leases = lease_options(rest);
     if (!leases) return std::unexpected(std::move(leases.error()));
-    auto engine = connect(rest, options, *leases);
-    if (!engine) return std::unexpected(std::move(engine.error()));
-    return std::make_shared<command_lease_store>(std::move(*engine), *options.chance,
-                                                 std::move(*leases));
+    auto made = connect(rest, options, *leases);
+    if (!made) return std::unexpected(std::move(made.error()));
+    const std::shared_ptr<command_engine> engine = std::move(*made);
+    return opened_engine{
+        std::make_shared<command_lease_store>(engine, *options.chance, std::move(*leases)), engine};
 }
 
 }  // namespace holdfast::detail

@@ -24,6 +24,7 @@ void add_bench(CLI::App& to, command_list& all) {
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);
+    add_bench_limit(*words, all);
     add_bench_raw(*words, all);
 }
 

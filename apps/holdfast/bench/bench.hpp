@@ -9,6 +9,7 @@ namespace holdfast::app {
 void add_bench_locks(CLI::App& to, command_list& all);
 void add_bench_keeper(CLI::App& to, command_list& all);
 void add_bench_handoff(CLI::App& to, command_list& all);
+void add_bench_limit(CLI::App& to, command_list& all);
 void add_bench_raw(CLI::App& to, command_list& all);
 
 /// The two options that all of them take.

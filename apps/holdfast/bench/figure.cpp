@@ -124,6 +124,7 @@ std::string to_json(const figure& f) {
                 fmt::format("{{\"min\": {}, \"max\": {}}}", f.per_worker->min, f.per_worker->max));
     }
     out.put("commands_per_op", f.commands_per_op);
+    out.put("value_bytes", f.value_bytes);
     out.put("leases", f.leases);
     out.put("cpu_percent", f.cpu_percent);
     out.put("renewed", f.renewed);
@@ -147,9 +148,8 @@ std::string to_table(const figure& f) {
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {
         const bool both = f.reference && f.reference->server_cpu_us;
-        out.add(
-            "server CPU each", microseconds(*f.server_cpu_us),
-            both ? fmt::format("plain pair {}", microseconds(*f.reference->server_cpu_us)) : "");
+        out.add("server CPU each", microseconds(*f.server_cpu_us),
+                both ? fmt::format("reference {}", microseconds(*f.reference->server_cpu_us)) : "");
     }
     out.add("acquire", f.acquire_us);
     out.add("release", f.release_us);
@@ -164,6 +164,7 @@ std::string to_table(const figure& f) {
                             grouped(static_cast<double>(f.per_worker->max))));
     }
     if (f.commands_per_op) out.add("commands each", fmt::format("{:.2f}", *f.commands_per_op));
+    if (f.value_bytes) out.add("value", fmt::format("{:.0f} bytes", *f.value_bytes), "for a key");
     if (f.leases) out.add("leases", grouped(*f.leases));
     if (f.cpu_percent) out.add("CPU", fmt::format("{:.1f} %", *f.cpu_percent), "of one core");
     if (f.renewed) out.add("renewed", grouped(static_cast<double>(*f.renewed)));

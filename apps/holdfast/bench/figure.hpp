@@ -20,7 +20,7 @@ struct percentiles {
 struct reference_rate {
     std::string name;
     double per_second = 0;
-    std::optional<double> server_cpu_us{};  ///< Of one plain pair, by the server's own account.
+    std::optional<double> server_cpu_us{};  ///< For each, by the server's own account.
 };
 
 struct extent {
@@ -53,6 +53,7 @@ struct figure {
     std::optional<double> handoff_round_trips{};
     std::optional<extent> per_worker{};
     std::optional<double> commands_per_op{};
+    std::optional<double> value_bytes{};  ///< What is stored for a key, besides the key.
     std::optional<int> leases{};
     std::optional<double> cpu_percent{};  ///< Of one core, while the leases were kept.
     std::optional<std::uint64_t> renewed{};

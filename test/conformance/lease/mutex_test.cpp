@@ -220,7 +220,8 @@ TEST_P(mutex_promise, who_barges_is_served_too_and_never_meets_another) {
     std::vector<std::jthread> all;
     for (int i = 0; i < 4; ++i) {
         all.emplace_back([&, i] {
-            auto got = (i % 2 == 0 ? one : two).mutex("job").acquire(i < 3 ? barging : options(forever));
+            auto got =
+                (i % 2 == 0 ? one : two).mutex("job").acquire(i < 3 ? barging : options(forever));
             ASSERT_TRUE(got) << to_string(got.error());
             EXPECT_EQ(++inside, 1);
             ++served;

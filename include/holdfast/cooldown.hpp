@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/command_place.hpp>
+#include <holdfast/decision.hpp>
+#include <holdfast/error.hpp>
+
+#include <string>
+#include <string_view>
+
+/// At most one in a window: whoever comes too early is told how long to wait.
+///
+///     holdfast::cooldown rooms(hf, {.window = 500ms});
+///     auto answer = rooms.take("video_123");
+///     if (answer && !answer->allowed) send_later(answer->retry_after);
+namespace holdfast {
+
+struct cooldown_options {
+    /// From 1 ms; rounded up to whole milliseconds. At most 366 days.
+    duration window = std::chrono::seconds(1);
+
+    /// Before every key: `room:cooldown:` and the key `video_123` make `room:cooldown:video_123`.
+    std::string prefix = "cooldown:";
+
+    /// How long the engine may take to answer.
+    duration timeout = std::chrono::seconds(1);
+};
+
+/// Thread safety: all members may be called from any thread.
+class cooldown {
+public:
+    /// Does no I/O.
+    explicit cooldown(command_place where, cooldown_options options = {});
+
+    /// Begins a window, unless one runs. A refusal changes nothing. `retry_after` is `never` for a
+    /// key that another program set without an expiry.
+    /// Errors: invalid_argument (key or options), unsupported, corrupt (a key of another type);
+    /// unavailable, timed_out: not begun; outcome_unknown: perhaps begun.
+    /// Blocks: one trip, at most `timeout`.
+    [[nodiscard]] result<decision> take(std::string_view key);
+
+    /// Ends a window early.
+    /// Errors, Blocks: as take().
+    [[nodiscard]] result<void> clear(std::string_view key);
+
+private:
+    command_place where_;
+    cooldown_options options_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <holdfast/cooldown.hpp>
+
+#include "traffic/question.hpp"
+#include "traffic/traffic_scripts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+result<void> ready(const command_place& where, const cooldown_options& options,
+                   std::string_view key) {
+    return detail::first_failure({detail::check_place(where),
+                                  detail::check_span("window", options.window),
+                                  detail::check_prefix(options.prefix),
+                                  detail::check_timeout(options.timeout), detail::check_key(key)});
+}
+
+}  // namespace
+
+cooldown::cooldown(command_place where, cooldown_options options)
+    : where_(std::move(where)), options_(std::move(options)) {}
+
+result<decision> cooldown::take(std::string_view key) {
+    if (auto fit = ready(where_, options_, key); !fit) return std::unexpected(fit.error());
+    detail::key_text name;
+    name.add(options_.prefix);
+    name.add(key);
+    const std::string token = detail::draw_token(where_.chance());
+    detail::question q(detail::traffic_scripts::all().cooldown, 1, repeat::idempotent);
+    q.word(name.view());
+    q.word(token);
+    q.word(detail::to_ms(options_.window));
+    const auto answered = detail::ask(where_, q.as_command(), name.view(), options_.timeout);
+    if (!answered) return std::unexpected(answered.error());
+
+    decision made{.limit = 1};
+    const std::int64_t left = answered->number();
+    made.allowed = left == -3;
+    if (made.allowed) {
+        made.reset_after = std::chrono::ceil<std::chrono::milliseconds>(options_.window);
+    } else if (left == -1) {
+        made.retry_after = made.reset_after = decision::never;
+    } else {
+        // In its last millisecond a key says 0.
+        made.retry_after = made.reset_after =
+            std::chrono::milliseconds(std::max<std::int64_t>(left, 1));
+    }
+    return made;
+}
+
+result<void> cooldown::clear(std::string_view key) {
+    if (auto fit = ready(where_, options_, key); !fit) return fit;
+    detail::key_text name;
+    name.add(options_.prefix);
+    name.add(key);
+    const auto drop = words("DEL", name.view());
+    const auto gone = detail::ask(where_, drop.idempotent(), name.view(), options_.timeout);
+    if (!gone) return std::unexpected(gone.error());
+    return {};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traffic/limiter_core.hpp"
+
+#include "core/validity.hpp"
+#include "traffic/traffic_scripts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::detail {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr std::size_t most_limits = 16;
+constexpr std::size_t most_name_bytes = 64;
+constexpr duration least_block_life = std::chrono::milliseconds(10);
+
+void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
+    counter.fetch_add(by, relaxed);
+}
+
+bool good_name(std::string_view name) {
+    return !name.empty() && name.size() <= most_name_bytes && std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '_' || c == '-';
+    });
+}
+
+bool is_away(const error& why) noexcept {
+    return why == errc::unavailable || why == errc::timed_out || why == errc::outcome_unknown;
+}
+
+}  // namespace
+
+limiter_core::limiter_core(command_place where, std::vector<limit> limits,
+                           rate_limiter_options options, bool named)
+    : where_(std::move(where)),
+      limits_(std::move(limits)),
+      options_(std::move(options)),
+      named_(named),
+      good_(check_all()),
+      book_(options_.remembered_keys) {
+    if (!good_) return;
+    least_capacity_ = capacity_of(limits_.front().rule);
+    for (const limit& one : limits_) {
+        plans_.emplace_back(one.rule);
+        least_capacity_ = std::min(least_capacity_, plans_.back().capacity());
+    }
+    if (options_.block > 0) {
+        blocks_.emplace(options_.block, options_.remembered_keys, where_.engine()->time());
+    }
+    if (options_.away == when_away::local_share) {
+        share_.emplace(limits_, options_.local_share, options_.remembered_keys);
+    }
+}
+
+result<void> limiter_core::check_all() const {
+    if (limits_.empty() || limits_.size() > most_limits) {
+        return fail(errc::invalid_argument,
+                    fmt::format("{} limits: give 1 to {}", limits_.size(), most_limits));
+    }
+    for (const limit& one : limits_) {
+        auto fits = check(one.rule);
+        if (fits) continue;
+        if (!named_) return fits;
+        return fail(errc::invalid_argument,
+                    fmt::format("limit '{}': {}", one.name, fits.error().detail));
+    }
+    if (options_.away_pause < duration::zero()) {
+        return fail(errc::invalid_argument, "away_pause must not be negative");
+    }
+    if (options_.away == when_away::local_share && options_.local_share == 0) {
+        return fail(errc::invalid_argument, "local_share is 0: say how many processes share");
+    }
+    return first_failure({check_place(where_), check_prefix(options_.prefix),
+                          check_timeout(options_.timeout), check_names(), check_block()});
+}
+
+result<void> limiter_core::check_names() const {
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+        const std::string& name = limits_[i].name;
+        if (!good_name(name)) {
+            return fail(errc::invalid_argument, "a limit's name is 1 to 64 of A-Z a-z 0-9 . _ -");
+        }
+        for (std::size_t other = 0; other < i; ++other) {
+            if (limits_[other].name != name) continue;
+            return fail(errc::invalid_argument,
+                        fmt::format("two limits are called '{}': give each its own name", name));
+        }
+    }
+    return {};
+}
+
+result<void> limiter_core::check_block() const {
+    if (options_.block == 0) return {};
+    if (options_.remembered_keys == 0) {
+        return fail(errc::invalid_argument, "block needs remembered_keys above 0");
+    }
+    const auto* counter = std::get_if<sliding_counter>(&limits_.front().rule);
+    const auto* bucket = std::get_if<token_bucket>(&limits_.front().rule);
+    const bool able = bucket != nullptr ||
+                      std::holds_alternative<fixed_window>(limits_.front().rule) ||
+                      (counter != nullptr && counter->mode == counting::strict);
+    if (limits_.size() > 1 || !able) {
+        return fail(errc::invalid_argument,
+                    "block works for one token_bucket, fixed_window or "
+                    "strict sliding_counter");
+    }
+    if (bucket == nullptr) {
+        if (options_.block <= capacity_of(limits_.front().rule)) return {};
+        return fail(errc::invalid_argument, "block is more than the limit: it is never granted");
+    }
+    if (options_.block_life < least_block_life) {
+        return fail(errc::invalid_argument, "block_life is below 10 ms");
+    }
+    const limit_plan plan(limits_.front().rule);
+    const bool fits = options_.block <= plan.capacity() &&
+                      plan.cost(options_.block) + plan.parts_of(options_.block_life) <= plan.full();
+    if (fits) return {};
+    return fail(errc::invalid_argument,
+                "block and what refills during block_life are more than the capacity: such a block "
+                "is never granted");
+}
+
+result<void> limiter_core::fit(std::string_view key, std::uint64_t n) const {
+    if (!good_) return good_;
+    if (n == 0) return fail(errc::invalid_argument, "n is 0: ask for at least one");
+    if (auto good = check_key(key); !good) return good;
+    // {}… would be no hash tag, and the limits of a key would be in different slots.
+    if (named_ && key.front() == '}') {
+        return fail(errc::invalid_argument, "key: with several limits it cannot start with '}'");
+    }
+    return {};
+}
+
+std::optional<decision> limiter_core::more_than_ever(std::uint64_t n) const {
+    if (n <= least_capacity_) return std::nullopt;
+    const auto least = std::ranges::min_element(plans_, {}, &limit_plan::capacity);
+    decision refused{.limit = least_capacity_, .retry_after = decision::never};
+    if (named_) refused.binding = limits_[static_cast<std::size_t>(least - plans_.begin())].name;
+    return refused;
+}
+
+void limiter_core::count(const decision& made) noexcept {
+    add(made.allowed ? count_.allowed : count_.refused);
+}
+
+result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
+    if (good_ && n > 0) {  // the hot ways, before anything else
+        const time_point now = where_.engine()->time().now();
+        if (auto known = book_.refusal(key, n, now)) {
+            add(count_.from_memory);
+            add(count_.refused);
+            return *std::move(known);
+        }
+    }
+    if (auto good = fit(key, n); !good) return std::unexpected(good.error());
+    if (auto refused = more_than_ever(n)) {
+        add(count_.refused);
+        return *std::move(refused);
+    }
+    if (resting()) return when_gone(key, n, {errc::unavailable, "the engine was away just now"});
+    auto made = blocks_ ? take_through_block(key, n) : take_alone(key, n);
+    if (!made && is_away(made.error())) return when_gone(key, n, std::move(made.error()));
+    if (made) count(*made);
+    return made;
+}
+
+result<decision> limiter_core::take_alone(std::string_view key, std::uint64_t n) {
+    const time_point sent = where_.engine()->time().now();
+    auto made = exchange(key, limit_op::take, n, {});
+    if (made && !made->allowed && made->retry_after != decision::never) {
+        book_.remember_refusal(key, n, *made, sent);
+    }
+    return made;
+}
+
+result<decision> limiter_core::take_through_block(std::string_view key, std::uint64_t n) {
+    clock& time = where_.engine()->time();
+    const limit_plan& plan = plans_.front();
+    const auto found = blocks_->take(key, n, later(time.now(), options_.timeout));
+    if (found.next == token_blocks::step::served) {
+        add(count_.from_block);
+        return found.served;
+    }
+    if (found.next == token_blocks::step::alone) return take_alone(key, n);
+
+    const time_point sent = time.now();
+    const bucket_extra extra{.floor = plan.is_bucket() ? plan.parts_of(options_.block_life)
+                                                       : std::int64_t{0}};
+    if (found.leftover > 0) {
+        add(count_.given_back, found.leftover);
+        static_cast<void>(exchange(key, limit_op::give, found.leftover, {}));
+    }
+    auto made = exchange(key, limit_op::take, options_.block, extra);
+    token_blocks::fetched got;
+    if (made && made->allowed) {
+        add(count_.blocks);
+        const duration life = plan.block_life(*made, options_.block_life);
+        got = {.granted = options_.block,
+               .spent = n,
+               .until = believed_until(sent, life),
+               .answer = *made};
+        made->remaining += options_.block - n;
+    } else if (made) {
+        got.not_before = later(sent, std::min(made->retry_after, options_.block_life));
+    }
+    blocks_->finish(key, got);
+    if (made && !made->allowed) return take_alone(key, n);
+    return made;
+}
+
+result<decision> limiter_core::ask_always(std::string_view key, limit_op op, std::uint64_t n) {
+    if (auto good = fit(key, n); !good) return std::unexpected(good.error());
+    if (op == limit_op::give) {
+        book_.forget(key);
+        // More than there ever is cannot have been taken.
+        n = std::min(n, std::ranges::max_element(plans_, {}, &limit_plan::capacity)->capacity());
+    } else if (auto refused = more_than_ever(n)) {
+        return *std::move(refused);
+    }
+    return exchange(key, op, n, {});
+}
+
+result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, duration max_wait) {
+    if (auto good = fit(key, n); !good) return std::unexpected(good.error());
+    if (plans_.size() != 1 || !plans_.front().is_bucket()) {
+        return fail(errc::unsupported, "reserve() needs one token_bucket or leaky_bucket");
+    }
+    if (max_wait < duration::zero() || max_wait > std::chrono::days(366)) {
+        return fail(errc::invalid_argument, "max_wait: give it 0 to 366 days");
+    }
+    const limit_plan& plan = plans_.front();
+    const bucket_extra extra{.wait = plan.parts_of(max_wait)};
+    if (n > plan.most_at_once(extra)) {
+        add(count_.refused);
+        return decision{.limit = plan.capacity(), .retry_after = decision::never};
+    }
+    auto made = exchange(key, limit_op::take, n, extra);
+    if (made) count(*made);
+    return made;
+}
+
+result<decision> limiter_core::exchange(std::string_view key, limit_op op, std::uint64_t n,
+                                        const bucket_extra& extra) {
+    add(count_.asked);
+    return named_ ? exchange_several(key, op, n) : exchange_one(key, op, n, extra);
+}
+
+result<decision> limiter_core::exchange_one(std::string_view key, limit_op op, std::uint64_t n,
+                                            const bucket_extra& extra) {
+    const limit_plan& plan = plans_.front();
+    const key_text name = key_of(key, limits_.front());
+    const repeat again = op == limit_op::look ? repeat::idempotent : repeat::never;
+    question q(plan.body(), 1, again);
+    q.word(name.view());
+    const time_point sent = where_.engine()->time().now();
+    std::optional<duration> left;
+    if (plan.is_fixed_window() && op == limit_op::take) left = book_.window_left(key, sent);
+    if (left) {
+        plan.put_told(q, n);
+    } else {
+        plan.put_own(q, op, n, extra);
+    }
+    const auto answered = ask(where_, q.as_command(), name.view(), options_.timeout);
+    if (!answered) return std::unexpected(answered.error());
+    auto made = plan.read(*answered, op, n, extra);
+    if (!made || !plan.is_fixed_window()) return made;
+    if (answered->type() == reply::kind::integer) {
+        made->reset_after = *left;
+    } else if (made->reset_after > duration::zero()) {
+        book_.remember_window(key, later(sent, made->reset_after), sent);
+    }
+    return made;
+}
+
+result<decision> limiter_core::exchange_several(std::string_view key, limit_op op,
+                                                std::uint64_t n) {
+    std::array<key_text, most_limits> names;
+    question q(traffic_scripts::all().take_several, limits_.size(),
+               op == limit_op::look ? repeat::idempotent : repeat::never);
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+        names[i] = key_of(key, limits_[i]);
+        q.word(names[i].view());
+    }
+    q.word(op == limit_op::look ? "look" : op == limit_op::give ? "give" : "");
+    for (const limit_plan& plan : plans_) {
+        plan.put_shared(q, op, std::min(n, plan.capacity()));
+    }
+    const auto answered = ask(where_, q.as_command(), names[0].view(), options_.timeout);
+    if (!answered) return std::unexpected(answered.error());
+    if (answered->elements().size() != plans_.size()) {
+        return fail(errc::corrupt, "a limit's script answered " + to_string(*answered));
+    }
+    std::vector<decision> all;
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+        auto one = plans_[i].read(answered->elements()[i], op, n, {});
+        if (!one) return one;
+        one->binding = limits_[i].name;
+        all.push_back(std::move(*one));
+    }
+    return binding_of(std::move(all));
+}
+
+// A limit that allowed has given back what it gave when another one refused; its numbers are not
+// asked for then.
+decision limiter_core::binding_of(std::vector<decision> all) const {
+    const auto share_left = [](const decision& d) {
+        return static_cast<double>(d.remaining) / static_cast<double>(d.limit);
+    };
+    decision* binding = &all.front();
+    for (decision& one : all) {
+        if (one.allowed != binding->allowed) {
+            if (!one.allowed) binding = &one;
+        } else if (one.allowed ? share_left(one) < share_left(*binding)
+                               : one.retry_after > binding->retry_after) {
+            binding = &one;
+        }
+    }
+    duration delay{};
+    for (const decision& one : all) delay = std::max(delay, one.delay);
+    if (binding->allowed) binding->delay = delay;
+    return std::move(*binding);
+}
+
+key_text limiter_core::key_of(std::string_view key, const limit& one) const {
+    key_text name;
+    name.add(options_.prefix);
+    if (!named_) {
+        name.add(key);
+        return name;
+    }
+    name.add("{");
+    name.add(key);
+    name.add("}:");
+    name.add(one.name);
+    return name;
+}
+
+bool limiter_core::resting() const noexcept {
+    if (options_.away == when_away::tell) return false;
+    return where_.engine()->time().now() < away_until_.load(relaxed);
+}
+
+result<decision> limiter_core::when_gone(std::string_view key, std::uint64_t n, error why) {
+    add(count_.away);
+    if (options_.away == when_away::tell) return std::unexpected(std::move(why));
+    const time_point now = where_.engine()->time().now();
+    if (now >= away_until_.load(relaxed)) {
+        away_until_.store(later(now, options_.away_pause), relaxed);
+    }
+    decision made{.limit = least_capacity_, .source = decided_by::policy};
+    if (share_) {
+        made = share_->take(key, n, now);
+    } else if (options_.away == when_away::allow) {
+        made.allowed = true;
+    } else {
+        made.retry_after = std::chrono::seconds(1);
+    }
+    add(made.allowed ? count_.away_allowed : count_.away_refused);
+    count(made);
+    return made;
+}
+
+result<void> limiter_core::return_blocks() {
+    if (!good_) return good_;
+    if (!blocks_) return {};
+    result<void> outcome;
+    for (const auto& rest : blocks_->drain()) {
+        auto given = exchange(rest.key, limit_op::give, rest.left, {});
+        if (given) {
+            add(count_.given_back, rest.left);
+        } else {
+            outcome = std::unexpected(given.error());
+        }
+    }
+    return outcome;
+}
+
+void limiter_core::abandon_blocks() noexcept {
+    if (!blocks_) return;
+    for (const auto& rest : blocks_->drain()) {
+        const key_text name = key_of(rest.key, limits_.front());
+        question q(plans_.front().body(), 1, repeat::never);
+        q.word(name.view());
+        plans_.front().put_own(q, limit_op::give, rest.left, {});
+        command_engine& engine = *where_.engine();
+        engine.submit(q.as_command(), later(engine.time().now(), options_.timeout),
+                      [](const result<reply>&) {});
+    }
+}
+
+rate_limiter_statistics limiter_core::statistics() const {
+    const auto read = [](const std::atomic<std::uint64_t>& c) { return c.load(relaxed); };
+    return {.allowed = read(count_.allowed),
+            .refused = read(count_.refused),
+            .asked = read(count_.asked),
+            .from_memory = read(count_.from_memory),
+            .from_block = read(count_.from_block),
+            .blocks = read(count_.blocks),
+            .given_back = read(count_.given_back),
+            .away = read(count_.away),
+            .away_allowed = read(count_.away_allowed),
+            .away_refused = read(count_.away_refused),
+            .remembered_now = book_.size()};
+}
+
+}  // namespace holdfast::detail

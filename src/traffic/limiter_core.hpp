@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "traffic/key_book.hpp"
+#include "traffic/limit_plan.hpp"
+#include "traffic/local_share.hpp"
+#include "traffic/token_blocks.hpp"
+
+#include <holdfast/rate_limiter.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+/// What a rate_limiter is inside: who answers a take, in this order.
+///
+///     more than there ever is    -> never, without asking
+///     a refusal that still holds -> the book, without asking
+///     a block of tokens          -> the block, without asking
+///     else                       -> the engine
+///     the engine is away         -> the policy
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class limiter_core {
+public:
+    limiter_core(command_place where, std::vector<limit> limits, rate_limiter_options options,
+                 bool named);
+
+    [[nodiscard]] result<decision> take(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> ask_always(std::string_view key, limit_op op, std::uint64_t n);
+    [[nodiscard]] result<decision> reserve(std::string_view key, std::uint64_t n,
+                                           duration max_wait);
+    [[nodiscard]] const std::vector<limit>& limits() const noexcept { return limits_; }
+    [[nodiscard]] rate_limiter_statistics statistics() const;
+    [[nodiscard]] result<void> return_blocks();
+    void abandon_blocks() noexcept;
+
+private:
+    [[nodiscard]] result<void> check_all() const;
+    [[nodiscard]] result<void> check_names() const;
+    [[nodiscard]] result<void> check_block() const;
+    [[nodiscard]] result<void> fit(std::string_view key, std::uint64_t n) const;
+    [[nodiscard]] std::optional<decision> more_than_ever(std::uint64_t n) const;
+
+    [[nodiscard]] result<decision> take_through_block(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> take_alone(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> exchange(std::string_view key, limit_op op, std::uint64_t n,
+                                            const bucket_extra& extra);
+    [[nodiscard]] result<decision> exchange_one(std::string_view key, limit_op op, std::uint64_t n,
+                                                const bucket_extra& extra);
+    [[nodiscard]] result<decision> exchange_several(std::string_view key, limit_op op,
+                                                    std::uint64_t n);
+    [[nodiscard]] decision binding_of(std::vector<decision> all) const;
+    [[nodiscard]] key_text key_of(std::string_view key, const limit& one) const;
+    [[nodiscard]] bool resting() const noexcept;
+    [[nodiscard]] result<decision> when_gone(std::string_view key, std::uint64_t n, error why);
+    void count(const decision& made) noexcept;
+
+    const command_place where_;
+    const std::vector<limit> limits_;
+    const rate_limiter_options options_;
+    const bool named_;
+    const result<void> good_;
+    std::vector<limit_plan> plans_;
+    std::uint64_t least_capacity_ = 0;
+    key_book book_;
+    std::optional<token_blocks> blocks_;
+    std::optional<local_share> share_;
+    std::atomic<time_point> away_until_{};
+
+    struct counters {
+        std::atomic<std::uint64_t> allowed = 0;
+        std::atomic<std::uint64_t> refused = 0;
+        std::atomic<std::uint64_t> asked = 0;
+        std::atomic<std::uint64_t> from_memory = 0;
+        std::atomic<std::uint64_t> from_block = 0;
+        std::atomic<std::uint64_t> blocks = 0;
+        std::atomic<std::uint64_t> given_back = 0;
+        std::atomic<std::uint64_t> away = 0;
+        std::atomic<std::uint64_t> away_allowed = 0;
+        std::atomic<std::uint64_t> away_refused = 0;
+    };
+    counters count_;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/command_place.hpp>
+#include <holdfast/error.hpp>
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+/// One question of traffic control to its engine: a script, a key, a few numbers.
+///
+/// Everything is on the stack. A question is asked for every request of a service, so it should
+/// cost a trip and nothing else.
+namespace holdfast::detail {
+
+/// The longest prefix, and what a key and a limit's name may add to it.
+inline constexpr std::size_t max_prefix_bytes = 128;
+
+/// A Redis key put together without an allocation.
+class key_text {
+public:
+    void add(std::string_view part) {
+        part.copy(room_.data() + size_, part.size());
+        size_ += part.size();
+    }
+    [[nodiscard]] std::string_view view() const noexcept { return {room_.data(), size_}; }
+
+private:
+    std::array<char, max_prefix_bytes + 512 + 64 + 8> room_;
+    std::size_t size_ = 0;
+};
+
+/// The words of an EVALSHA, and the digits of its numbers. Its views point into it.
+class question {
+public:
+    question(const script& body, std::size_t keys, repeat again) : body_(&body), again_(again) {
+        word("EVALSHA");
+        word(body.sha1());
+        word(keys);
+    }
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+
+    void word(std::string_view text) { words_[count_++] = text; }
+    void word(std::integral auto number) {
+        auto& room = digits_[numbers_++];
+        const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
+        word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
+    }
+    [[nodiscard]] command as_command() const noexcept {
+        return {{words_.data(), count_}, again_, body_};
+    }
+
+private:
+    // Enough for sixteen limits at once: a key and five words for each.
+    std::array<std::string_view, 4 + 16 * 6> words_;
+    std::array<std::array<char, 20>, 1 + 16 * 4> digits_;
+    std::size_t count_ = 0;
+    std::size_t numbers_ = 0;
+    const script* body_;
+    repeat again_;
+};
+
+/// The first of several checks that failed, if one did.
+[[nodiscard]] result<void> first_failure(std::initializer_list<result<void>> checks);
+
+/// Errors: unsupported, if the place has no engine.
+[[nodiscard]] result<void> check_place(const command_place& where);
+
+/// Errors: invalid_argument, naming `what` and the range, if it is not within 1 ms and 366 days.
+[[nodiscard]] result<void> check_span(std::string_view what, duration span);
+
+/// Errors: invalid_argument, if it is longer than max_prefix_bytes.
+[[nodiscard]] result<void> check_prefix(std::string_view prefix);
+
+/// Errors: invalid_argument, if the timeout is not above zero.
+[[nodiscard]] result<void> check_timeout(duration timeout);
+
+/// Errors: invalid_argument, if it is not 1 to 512 bytes of text.
+[[nodiscard]] result<void> check_key(std::string_view key);
+
+/// What was answered; an error reply becomes an error. Our scripts are right, so what a server
+/// finds wrong with them is the value it found at `key`: corrupt.
+[[nodiscard]] result<reply> answer_of(result<reply> answered, std::string_view key);
+
+/// Asks and waits. Errors: the engine's; corrupt.
+[[nodiscard]] result<reply> ask(const command_place& where, const command& c, std::string_view key,
+                                duration timeout);
+
+/// The engine counts in whole milliseconds; rounded up.
+[[nodiscard]] std::int64_t to_ms(duration d) noexcept;
+
+/// 64 random bits as 16 hex digits.
+[[nodiscard]] std::string draw_token(entropy& chance);
+
+}  // namespace holdfast::detail

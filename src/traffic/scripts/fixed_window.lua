@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A counter and its expiry. The window begins with the first take, and ends with the key.
+--
+-- `op`: nil takes; 'told' takes for a caller that knows when the window ends, and saves the look at
+-- it; 'look' only looks; 'give' gives back.
+-- Answers {allowed 1|0, used, retry_us, reset_us}, or for 'told' the count alone when allowed.
+
+local function fixed_window(key, n, limit, window_ms, op)
+    if op == 'look' or op == 'give' then
+        local used = tonumber(redis.call('GET', key) or 0)
+        local back = op == 'give' and math.min(used, tonumber(n)) or 0
+        if back > 0 then redis.call('DECRBY', key, back) end
+        local allowed = op == 'give' or used + n <= tonumber(limit)
+        used = used - back
+        local left = used > 0 and redis.call('PTTL', key) * 1000 or 0
+        return {allowed and 1 or 0, used, allowed and 0 or left, left}
+    end
+    local used = redis.call('INCRBY', key, n)
+    if used > tonumber(limit) then
+        redis.call('DECRBY', key, n)
+        local left = redis.call('PTTL', key) * 1000
+        return {0, used - n, left, left}
+    end
+    if used == tonumber(n) then
+        redis.call('PEXPIRE', key, window_ms)
+        return {1, used, 0, window_ms * 1000}
+    end
+    if op == 'told' then return used end
+    return {1, used, 0, redis.call('PTTL', key) * 1000}
+end

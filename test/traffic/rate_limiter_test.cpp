@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traffic/traffic_ground.hpp"
+
+#include <holdfast/concurrency_limiter.hpp>
+#include <holdfast/rate_limiter.hpp>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class rate_limiter_conformance : public traffic_test {
+protected:
+    rate_limiter make(limit_rule rule, rate_limiter_options options = {}) {
+        options.prefix = ground_->prefix();
+        return {where(), rule, std::move(options)};
+    }
+};
+
+TEST_P(rate_limiter_conformance, a_refused_take_costs_nothing) {
+    auto limiter = make(sliding_log{.limit = 3, .window = 10s}, {.remembered_keys = 0});
+    EXPECT_EQ(limiter.take("k", 2).value().remaining, 1U);
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(limiter.take("k", 2).value().allowed);
+    EXPECT_TRUE(limiter.take("k", 1).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, more_than_there_ever_is_gets_never_and_not_later) {
+    const std::vector<limit_rule> rules{
+        fixed_window{.limit = 5, .window = 1s}, sliding_log{.limit = 5, .window = 1s},
+        sliding_counter{.limit = 5, .window = 1s}, token_bucket{.capacity = 5, .refill = 1},
+        leaky_bucket{.drain = 5, .queue = 4}};
+    for (const auto& rule : rules) {
+        auto limiter = make(rule);
+        const std::string key = "never" + std::to_string(rule.index());
+        for (const std::uint64_t n : {std::uint64_t{6}, ~std::uint64_t{0}}) {
+            const auto refused = limiter.take(key, n).value();
+            EXPECT_FALSE(refused.allowed);
+            EXPECT_EQ(refused.retry_after, decision::never);
+        }
+        EXPECT_EQ(limiter.statistics().asked, 0U);
+        EXPECT_TRUE(limiter.take(key, 5).value().allowed);
+    }
+}
+
+TEST_P(rate_limiter_conformance, a_hot_refused_key_is_remembered_and_costs_no_trip) {
+    auto limiter = make(token_bucket{.capacity = 2, .refill = 10, .period = 1s});
+    EXPECT_TRUE(limiter.take("k", 2).value().allowed);
+    const auto first = limiter.take("k").value();
+    EXPECT_FALSE(first.allowed);
+    EXPECT_EQ(first.source, decided_by::engine);
+    const auto asked = limiter.statistics().asked;
+    const auto again = limiter.take("k", 2).value();
+    EXPECT_EQ(again.source, decided_by::memory);
+    EXPECT_LE(again.retry_after, first.retry_after);
+    EXPECT_EQ(limiter.statistics().asked, asked);
+    ground_->pass(first.retry_after + 1ms);
+    EXPECT_TRUE(limiter.take("k").value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, less_than_what_was_refused_is_asked_for) {
+    auto limiter = make(fixed_window{.limit = 10, .window = 10s});
+    EXPECT_TRUE(limiter.take("k", 8).value().allowed);
+    EXPECT_FALSE(limiter.take("k", 5).value().allowed);
+    EXPECT_TRUE(limiter.take("k", 2).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, what_is_given_back_can_be_taken_again) {
+    for (const limit_rule& rule :
+         {limit_rule(fixed_window{.limit = 4, .window = 10s}),
+          limit_rule(sliding_log{.limit = 4, .window = 10s}),
+          limit_rule(sliding_counter{.limit = 4, .window = 100s}),
+          limit_rule(token_bucket{.capacity = 4, .refill = 1, .period = 100s})}) {
+        auto limiter = make(rule);
+        const std::string key = "refund" + std::to_string(rule.index());
+        EXPECT_TRUE(limiter.take(key, 4).value().allowed);
+        EXPECT_FALSE(limiter.take(key, 3).value().allowed);
+        EXPECT_EQ(limiter.refund(key, 3).value().remaining, 3U);
+        EXPECT_EQ(limiter.peek(key, 3).value().allowed, true);
+        EXPECT_TRUE(limiter.take(key, 3).value().allowed);
+        // More than was taken is not given.
+        EXPECT_EQ(limiter.refund(key, 1000).value().remaining, 4U);
+    }
+}
+
+TEST_P(rate_limiter_conformance, a_reservation_is_one_trip_and_tells_the_delay) {
+    auto limiter = make(token_bucket{.capacity = 1, .refill = 10, .period = 1s});
+    EXPECT_EQ(limiter.reserve("k", 1, 1s).value().delay, 0ms);
+    const auto second = limiter.reserve("k", 1, 1s).value();
+    EXPECT_TRUE(second.allowed);
+    EXPECT_GT(second.delay, 0ms);
+    EXPECT_LE(second.delay, 100ms);
+    const auto third = limiter.reserve("k", 1, 10ms).value();
+    EXPECT_FALSE(third.allowed);
+    EXPECT_GT(third.retry_after, 0ms);
+    EXPECT_EQ(limiter.statistics().asked, 3U);
+    EXPECT_EQ(limiter.reserve("k", 12, 1s).value().retry_after, decision::never);
+    auto windowed = make(fixed_window{.limit = 1, .window = 1s});
+    EXPECT_EQ(windowed.reserve("k", 1, 1s).error(), errc::unsupported);
+}
+
+TEST_P(rate_limiter_conformance, a_leaky_bucket_gives_each_its_turn_and_refuses_when_full) {
+    auto limiter = make(leaky_bucket{.drain = 10, .period = 1s, .queue = 2});
+    EXPECT_EQ(limiter.take("q").value().delay, 0ms);
+    EXPECT_GT(limiter.take("q").value().delay, 50ms);
+    EXPECT_GT(limiter.take("q").value().delay, 150ms);
+    EXPECT_FALSE(limiter.take("q").value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, several_limits_allow_together_or_take_from_none) {
+    rate_limiter limiter(where(),
+                         {{"burst", token_bucket{.capacity = 10, .refill = 10, .period = 100s}},
+                          {"minute", fixed_window{.limit = 6, .window = 60s}},
+                          {"log", sliding_log{.limit = 8, .window = 30s}},
+                          {"hour", sliding_counter{.limit = 7, .window = 3600s}}},
+                         {.prefix = ground_->prefix(), .remembered_keys = 0});
+    const auto first = limiter.take("user/1", 5).value();
+    EXPECT_TRUE(first.allowed);
+    EXPECT_EQ(first.binding, "minute");
+    EXPECT_EQ(first.remaining, 1U);
+    const auto refused = limiter.take("user/1", 3).value();
+    EXPECT_FALSE(refused.allowed);
+    EXPECT_EQ(refused.binding, "hour");  // makes it wait longest
+    // Nothing was taken from those that would have allowed.
+    const auto rest = limiter.take("user/1", 1).value();
+    EXPECT_TRUE(rest.allowed);
+    EXPECT_EQ(limiter.take("user/1", 1).value().binding, "minute");
+    EXPECT_EQ(limiter.take("user/1", 7).value().retry_after, decision::never);
+    EXPECT_EQ(limiter.refund("user/1", 2).value().allowed, true);
+    EXPECT_TRUE(limiter.peek("user/1", 2).value().allowed);
+    EXPECT_TRUE(limiter.take("user/1", 2).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, a_key_of_another_kind_is_corrupt_and_stays_as_it_is) {
+    const std::string key = ground_->prefix() + "k";
+    raw("SET", key, "hello");
+    EXPECT_EQ(make(token_bucket{.capacity = 1, .refill = 1}).take("k").error(), errc::corrupt);
+    EXPECT_EQ(make(fixed_window{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
+    EXPECT_EQ(make(sliding_log{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
+    EXPECT_EQ(make(sliding_counter{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
+    EXPECT_EQ(raw("GET", key).text(), "hello");
+}
+
+TEST_P(rate_limiter_conformance, nothing_stays_behind_when_its_time_is_over) {
+    const std::vector<limit_rule> rules{fixed_window{.limit = 5, .window = 50ms},
+                                        sliding_log{.limit = 5, .window = 50ms},
+                                        sliding_counter{.limit = 5, .window = 50ms},
+                                        token_bucket{.capacity = 5, .refill = 5, .period = 50ms},
+                                        token_bucket{.capacity = 3, .refill = 7, .period = 50ms}};
+    for (const auto& rule : rules) {
+        auto limiter = make(rule);
+        const std::string key = ground_->prefix() + "gone";
+        EXPECT_TRUE(limiter.take("gone", 3).value().allowed);
+        EXPECT_GE(raw("PTTL", key).number(), 0);
+        ground_->pass(60ms);
+        EXPECT_EQ(raw("EXISTS", key).number(), 0);
+    }
+}
+
+TEST_P(rate_limiter_conformance, blocks_are_spent_without_a_trip_and_never_above_the_limit) {
+    for (const limit_rule& rule :
+         {limit_rule(fixed_window{.limit = 1000, .window = 1000s}),
+          limit_rule(sliding_counter{.limit = 1000, .window = 1000s}),
+          limit_rule(token_bucket{.capacity = 1000, .refill = 1, .period = 1000s})}) {
+        const std::string key = "hot" + std::to_string(rule.index());
+        auto here = make(rule, {.block = 100});
+        auto there = make(rule, {.block = 70});
+        int allowed = 0;
+        for (int i = 0; i < 2000; ++i) {
+            if (here.take(key).value().allowed) ++allowed;
+            if (there.take(key).value().allowed) ++allowed;
+        }
+        EXPECT_LE(allowed, 1000);
+        // What a bucket refills during block_life cannot be taken as a block, only one by one.
+        EXPECT_GE(allowed, 999);
+        EXPECT_LT(here.statistics().asked + there.statistics().asked, 200U);
+        EXPECT_GT(here.statistics().from_block, 300U);
+    }
+}
+
+TEST_P(rate_limiter_conformance, what_is_left_of_a_block_goes_back) {
+    const token_bucket rule{.capacity = 100, .refill = 1, .period = 100s};
+    auto limiter = make(rule, {.block = 50, .block_life = 10s});
+    EXPECT_TRUE(limiter.take("k", 20).value().allowed);
+    auto other = make(rule, {.remembered_keys = 0});
+    EXPECT_FALSE(other.take("k", 60).value().allowed);
+    ASSERT_TRUE(limiter.return_blocks());
+    EXPECT_EQ(limiter.statistics().given_back, 30U);
+    EXPECT_TRUE(other.take("k", 60).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, threads_that_share_a_block_admit_exactly_the_limit) {
+    auto limiter = make(fixed_window{.limit = 5000, .window = 1000s}, {.block = 64});
+    std::atomic<int> allowed = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 8; ++t) {
+            threads.emplace_back([&] {
+                for (int i = 0; i < 1000; ++i) {
+                    if (limiter.take("k").value().allowed) ++allowed;
+                }
+            });
+        }
+    }
+    EXPECT_EQ(allowed, 5000);
+}
+
+class permits_conformance : public traffic_test {};
+
+TEST_P(permits_conformance, no_more_than_the_permits_are_at_work_and_a_lost_one_comes_back) {
+    concurrency_limiter workers(
+        where(), {.permits = 2, .ttl = 200ms, .prefix = ground_->prefix(), .timeout = 5s});
+    auto a = workers.enter("w").value();
+    auto b = workers.enter("w").value();
+    ASSERT_TRUE(a.held && b.held);
+    EXPECT_TRUE(a.held->held());
+    const auto refused = workers.enter("w").value();
+    EXPECT_FALSE(refused.answer.allowed);
+    EXPECT_FALSE(refused.held.has_value());
+    EXPECT_GT(refused.answer.retry_after, 0ms);
+    EXPECT_LE(refused.answer.retry_after, 200ms);
+    EXPECT_TRUE(std::move(*a.held).release());
+    auto c = workers.enter("w").value();
+    EXPECT_TRUE(c.answer.allowed);
+    EXPECT_EQ(c.answer.remaining, 0U);
+    ground_->pass(100ms);
+    EXPECT_TRUE(c.held->renew());
+    ground_->pass(120ms);  // b was never heard of again
+    EXPECT_TRUE(workers.enter("w").value().answer.allowed);
+    EXPECT_EQ(b.held->renew().error(), errc::lease_lost);
+    EXPECT_TRUE(c.held->held());
+}
+
+TEST_P(permits_conformance, a_permit_that_goes_out_of_scope_is_given_back) {
+    concurrency_limiter workers(where(), {.permits = 1, .prefix = ground_->prefix()});
+    {
+        EXPECT_TRUE(workers.enter("w").value().answer.allowed);
+    }
+    // Sent on the same connection, so it is carried out first.
+    EXPECT_TRUE(workers.enter("w").value().answer.allowed);
+    EXPECT_EQ(concurrency_limiter(where(), {.permits = 0}).enter("w").error(),
+              errc::invalid_argument);
+    EXPECT_EQ(concurrency_limiter(where(), {.permits = 1, .ttl = 1ms}).enter("w").error(),
+              errc::invalid_argument);
+}
+
+INSTANTIATE_TEST_SUITE_P(engines, rate_limiter_conformance, testing::ValuesIn(traffic_engines()),
+                         [](const auto& engine) { return engine.param.name; });
+INSTANTIATE_TEST_SUITE_P(engines, permits_conformance, testing::ValuesIn(traffic_engines()),
+                         [](const auto& engine) { return engine.param.name; });
+
+}  // namespace
+}  // namespace holdfast::test
