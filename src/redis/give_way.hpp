@@ -15,9 +15,10 @@
 /// mostly there when the turn comes round: the others have queued their commands meanwhile, and the
 /// batch has been carried out. So the threads take turns, and hardly anyone sleeps.
 ///
-/// That is right only among ourselves. A turn that takes a millisecond went to another program;
-/// then giving way wastes the share of the processor that the replies need, and we sleep at once
-/// for a while, as a program should that has nothing to do.
+/// That is right only among ourselves. A turn that takes a millisecond went to another program; and
+/// where the reply is not there after a few turns, the server or the reader waits for a processor
+/// that we keep busy. So it is kept up only as long as it succeeds, three times for each failure.
+/// Else we sleep at once for a while, as a program should that has nothing to do.
 namespace holdfast::redis {
 
 /// Thread safety: all members may be called from any thread.
@@ -34,20 +35,43 @@ public:
             ::sched_yield();
             const time_point after = time_.now();
             if (after - before > long_turn) {
-                crowded_until_.store(after + rest, std::memory_order_relaxed);
+                stop_until(after + rest);
                 return ready();
             }
-            if (ready()) return true;
+            if (ready()) {
+                note_success();
+                return true;
+            }
             before = after;
         }
+        note_failure(before);
         return false;
     }
 
 private:
     static constexpr duration long_turn = std::chrono::milliseconds(1);
     static constexpr duration rest = std::chrono::milliseconds(20);
+    static constexpr int first_credit = 8;
+    static constexpr int most_credit = 64;
+    static constexpr int cost_of_failure = 3;
+
+    // Threads may overwrite each other's credit: it is a tendency, not an account.
+    void note_success() noexcept {
+        const int now = credit_.load(std::memory_order_relaxed);
+        if (now < most_credit) credit_.store(now + 1, std::memory_order_relaxed);
+    }
+    void note_failure(time_point now) noexcept {
+        const int left = credit_.load(std::memory_order_relaxed) - cost_of_failure;
+        credit_.store(left, std::memory_order_relaxed);
+        if (left < 0) stop_until(now + rest);
+    }
+    void stop_until(time_point when) noexcept {
+        credit_.store(first_credit, std::memory_order_relaxed);
+        crowded_until_.store(when, std::memory_order_relaxed);
+    }
 
     clock& time_;
+    std::atomic<int> credit_{first_credit};
     std::atomic<time_point> crowded_until_{time_point::min()};
 };
 

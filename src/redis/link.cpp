@@ -17,7 +17,8 @@ link::link(const profile& p, server_locator where, clock& time, entropy& chance,
       time_(time),
       chance_(chance),
       counts_(counts),
-      turns_(time) {}
+      turns_(time),
+      readers_turns_(time) {}
 
 link::~link() {
     {

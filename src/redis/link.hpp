@@ -182,7 +182,8 @@ private:
     static constexpr std::size_t cohort_count = 64;
     std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
     std::size_t cohort_ = 0;
-    way_giver turns_;
+    way_giver turns_;                      ///< The callers',
+    way_giver readers_turns_;              ///< … and the link's thread's.
     std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
     ticket_pool pool_;
 

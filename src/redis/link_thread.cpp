@@ -178,7 +178,8 @@ void link::poll_channels() {
         ready = ::ppoll(fds.data(), count, &timeout, nullptr);
         return ready != 0;
     };
-    if (!in_company() || !(look({}) || turns_.until([&] { return look({}); }, most_turns))) {
+    if (!in_company() ||
+        !(look({}) || readers_turns_.until([&] { return look({}); }, most_turns))) {
         look(left);
     }
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
