@@ -43,6 +43,15 @@ tsan:  ## Only the tests under the thread sanitizer
 	@tools/setup
 	@JOBS=$(JOBS) tools/test tsan
 
+.PHONY: fuzz
+fuzz:  ## Search for a minute for bytes of a server that the Redis client cannot take
+	@tools/setup
+	@cmake --preset fuzz >/dev/null
+	@cmake --build build/fuzz --parallel $(JOBS) --target reply_path_fuzzer
+	@mkdir -p build/fuzz/found
+	build/fuzz/fuzz/reply_path_fuzzer -max_total_time=60 -artifact_prefix=build/fuzz/found/ \
+	  build/fuzz/found fuzz/corpus/reply_path
+
 .PHONY: tidy
 tidy:  ## clang-tidy over the library and the command line
 	@tools/setup

@@ -96,11 +96,11 @@ std::string to_string(const reply& r) {
 }
 
 error to_error(const reply& r) {
-    const std::string_view text = r.text();
-    // A transaction that was given up is worth as much as the refusal that it names.
+    std::string_view text = r.text();
+    // A transaction that was given up is worth as much as the refusal that it names, if it does.
     constexpr std::string_view given_up = "EXECABORT Transaction discarded because of: ";
-    if (text.starts_with(given_up)) {
-        return to_error(reply::error(std::string(text.substr(given_up.size()))));
+    if (text.starts_with(given_up) && text.size() > given_up.size()) {
+        text.remove_prefix(given_up.size());
     }
     const std::string_view first = text.substr(0, text.find(' '));
     for (const meaning& m : meanings) {

@@ -12,7 +12,13 @@
 namespace holdfast::redis {
 
 link::link(const profile& p, server_locator where, clock& time, entropy& chance, counters& counts)
-    : profile_(p), where_(std::move(where)), time_(time), chance_(chance), counts_(counts) {}
+    : profile_(p),
+      where_(std::move(where)),
+      time_(time),
+      chance_(chance),
+      counts_(counts),
+      turns_(time),
+      readers_turns_(time) {}
 
 link::~link() {
     {
@@ -21,10 +27,6 @@ link::~link() {
     }
     nudge_.raise();
     if (thread_.joinable()) thread_.join();
-}
-
-void link::disown() noexcept {
-    if (thread_.joinable()) thread_.detach();
 }
 
 std::size_t link::queued() const {
@@ -96,6 +98,12 @@ bool link::admit(ticket& t, time_point now) {
 }
 
 void link::run(ticket& t) {
+    callers_.fetch_add(1, std::memory_order_relaxed);
+    come_in(t);
+    callers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void link::come_in(ticket& t) {
     const time_point now = time_.now();
     t.began = now;
     lock held(mutex_);
@@ -125,7 +133,16 @@ void link::run(ticket& t) {
     } else {
         held.unlock();
     }
+    constexpr int most_turns = 8;
+    const auto answered = [&] { return t.settled.load(std::memory_order_acquire); };
+    if (in_company() && turns_.until(answered, most_turns)) return;
     await(t);
+}
+
+// Are there enough callers that one of them is likely to be ready to run?
+bool link::in_company() const noexcept {
+    constexpr std::size_t enough = 3;
+    return callers_.load(std::memory_order_relaxed) >= enough;
 }
 
 void link::submit(std::unique_ptr<async_ticket> t) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "redis/counters.hpp"
+#include "redis/give_way.hpp"
 #include "redis/ticket.hpp"
+#include "redis/ticket_pool.hpp"
 #include "redis/wake.hpp"
 #include "redis/wire.hpp"
 
@@ -31,9 +33,13 @@
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 ///
 /// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
-/// has grown to what is in flight. So a few callers hardly wait for each other, and many travel in
-/// large batches. Many callers that were answered together tend to ask again together: the gate
-/// stays shut until half of them are back, or the reader, who lets them run, has its next turn.
+/// has grown to what is in flight, or to a full batch. So a few callers hardly wait for each other,
+/// and many travel in large batches, the next on its way while the server works on the last. Many
+/// callers that were answered together tend to ask again together: the gate stays shut until half
+/// of them are back, or the reader, who lets them run, has its next turn.
+///
+/// Who waits in company gives way before it sleeps (give_way.hpp): with many callers the work of
+/// the client is mostly to put threads to sleep and to wake them, and that is what is saved.
 ///
 /// A command that gets no reply in time makes its connection *retire*: nothing more is written to
 /// it, those already in flight may still be answered, and everyone else goes on with a new one.
@@ -92,6 +98,9 @@ public:
     /// Carries out the ticket's commands once. Blocks: at most until its give_up.
     void run(ticket& t);
 
+    /// A blank ticket for submit().
+    [[nodiscard]] std::unique_ptr<async_ticket> blank() { return pool_.take(); }
+
     /// Takes the ticket; its completion runs on the link's thread, or here if the link is full.
     void submit(std::unique_ptr<async_ticket> t);
 
@@ -107,9 +116,6 @@ public:
     [[nodiscard]] std::size_t queued() const;
     [[nodiscard]] std::size_t in_flight() const;
 
-    /// In a child of fork(): forgets the thread, which does not exist there.
-    void disown() noexcept;
-
 private:
     using lock = std::unique_lock<std::mutex>;
 
@@ -120,6 +126,8 @@ private:
     [[nodiscard]] bool withdraw(ticket& t);
     void hand_over(channel& c);
     void poke_reader(channel& c) noexcept;
+    [[nodiscard]] bool in_company() const noexcept;
+    void come_in(ticket& t);
 
     // link_io.cpp: writing and reading, by whoever has the role
     [[nodiscard]] bool gate_open(const channel& c) const noexcept;
@@ -148,9 +156,9 @@ private:
     void start_thread();
 
     void settle(ticket_list& list, const ticket* own);
-    void finish(std::unique_ptr<async_ticket> t);
+    void finish(std::unique_ptr<async_ticket> t, ticket_list& spent);
     static void deliver(async_ticket& t);
-    [[nodiscard]] bool repeat_later(async_ticket& t, time_point now);
+    [[nodiscard]] bool repeat_later(async_ticket& t);
     void fail_ticket(ticket& t, errc code, const std::string& detail);
     [[nodiscard]] std::string describe(const ticket& t, std::size_t i, const channel* c,
                                        std::string_view what) const;
@@ -174,6 +182,10 @@ private:
     static constexpr std::size_t cohort_count = 64;
     std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
     std::size_t cohort_ = 0;
+    way_giver turns_;                      ///< The callers',
+    way_giver readers_turns_;              ///< … and the link's thread's.
+    std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
+    ticket_pool pool_;
 
     ticket_list finished_;  ///< Submitted commands, settled by a caller, to be told by the thread.
     error refusal_{errc::unavailable, {}};  ///< Why the last connect failed,

@@ -23,6 +23,9 @@ namespace {
 // Below this, waiting for each other costs more than it saves.
 constexpr std::size_t worth_gathering = 12;
 
+// A larger batch costs the server no less per command, and lets it run dry meanwhile.
+constexpr std::size_t full_batch = 16;
+
 }  // namespace
 
 bool link::gate_open(const channel& c) const noexcept {
@@ -31,7 +34,7 @@ bool link::gate_open(const channel& c) const noexcept {
     const std::size_t sum = c.flying_bytes + queue_.front()->bytes;
     if (sum > profile_.options.max_in_flight_bytes && c.flying_commands > 0) return false;
     if (queued_commands_ * 2 < c.returning) return false;
-    return queued_commands_ >= c.flying_commands;
+    return queued_commands_ >= std::min(c.flying_commands, full_batch);
 }
 
 void link::take_batch(channel& c, ticket_list& batch) {

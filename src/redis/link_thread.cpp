@@ -172,7 +172,16 @@ void link::poll_channels() {
         if (!finished_.empty() || stopping_) wake = now;
         left = timeout_until(wake, now);
     }
-    const int ready = ::ppoll(fds.data(), count, &left, nullptr);
+    constexpr int most_turns = 4;
+    int ready = 0;
+    const auto look = [&](const timespec& timeout) {
+        ready = ::ppoll(fds.data(), count, &timeout, nullptr);
+        return ready != 0;
+    };
+    if (!in_company() ||
+        !(look({}) || readers_turns_.until([&] { return look({}); }, most_turns))) {
+        look(left);
+    }
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));
@@ -188,11 +197,12 @@ void link::drop(channel& c) {
 void link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
     std::size_t woken = 0;
+    ticket_list spent;
     std::bitset<cohort_count> to_wake;
     while (ticket* t = list.pop_front()) {
         if (t->submitted) {
             if (on_thread) {
-                finish(std::unique_ptr<async_ticket>(static_cast<async_ticket*>(t)));
+                finish(std::unique_ptr<async_ticket>(static_cast<async_ticket*>(t)), spent);
             } else {
                 const lock held(mutex_);
                 finished_.push_back(*t);
@@ -211,10 +221,11 @@ void link::settle(ticket_list& list, const ticket* own) {
         cohorts_[i].fetch_add(1, std::memory_order_release);
         futex_wake_all(cohorts_[i]);
     }
+    if (!spent.empty()) pool_.give_back(spent);
 }
 
 // May this command be sent again, and has it been arranged? Decided on what its last try has shown.
-bool link::repeat_later(async_ticket& t, time_point now) {
+bool link::repeat_later(async_ticket& t) {
     const result<reply>& last = t.slots[t.loading ? 1 : 0];
     if (last) {
         const bool unknown_script = last->is_error() && last->text().starts_with("NOSCRIPT");
@@ -227,6 +238,7 @@ bool link::repeat_later(async_ticket& t, time_point now) {
         t.loading = true;
         return true;
     }
+    const time_point now = time_.now();
     if (last.error().code == errc::outcome_unknown) {
         t.was_sent = true;
         t.patient = true;
@@ -236,9 +248,8 @@ bool link::repeat_later(async_ticket& t, time_point now) {
     return t.was_sent || (t.lost && ++t.tries <= 2);
 }
 
-void link::finish(std::unique_ptr<async_ticket> t) {
-    const time_point now = time_.now();
-    if (repeat_later(*t, now)) {
+void link::finish(std::unique_ptr<async_ticket> t, ticket_list& spent) {
+    if (repeat_later(*t)) {
         counts_.repeated.add();
         t->raw = t->storage;
         t->bytes = t->storage.size();
@@ -249,6 +260,7 @@ void link::finish(std::unique_ptr<async_ticket> t) {
         return;
     }
     deliver(*t);
+    spent.push_back(*t.release());
 }
 
 void link::deliver(async_ticket& t) {

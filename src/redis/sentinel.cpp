@@ -11,10 +11,10 @@
 //   takes writes that will be lost. So the sentinels are asked every second, and when they announce
 //   a switch; connections to a server that they no longer name are retired, before it says a word.
 #include "redis/background.hpp"
+#include "redis/engine_shell.hpp"
 #include "redis/owned_command.hpp"
 #include "redis/sentinel_group.hpp"
 #include "redis/server_link.hpp"
-#include "runtime/fork_watch.hpp"
 
 #include <holdfast/redis_topology.hpp>
 
@@ -93,9 +93,10 @@ public:
         send(std::make_unique<submitted>(c, give_up, std::move(done)));
     }
 
-    result<std::unique_ptr<command_session>> open_session(time_point give_up);
+    result<std::unique_ptr<command_session>> open_session(std::string_view key, time_point give_up);
 
-    result<std::unique_ptr<subscription>> subscribe(std::string_view channel, push_handler handler,
+    result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
+                                                    channel_scope /*scope*/, push_handler handler,
                                                     time_point give_up) {
         start();
         return server_.subscribe(channel, channel_scope::global, std::move(handler), give_up);
@@ -243,62 +244,13 @@ private:
     std::weak_ptr<sentinel_core> core_;
 };
 
-result<std::unique_ptr<command_session>> sentinel_core::open_session(time_point give_up) {
+result<std::unique_ptr<command_session>> sentinel_core::open_session(std::string_view /*key*/,
+                                                                     time_point give_up) {
     start();
     auto inner = server_.open_session(give_up);
     if (!inner) return std::unexpected(inner.error());
     return std::make_unique<followed_session>(std::move(*inner), weak_from_this());
 }
-
-std::unexpected<error> forked() {
-    return fail(errc::unavailable, "this client was made before fork(): a child must open its own");
-}
-
-class sentinel_engine final : public redis_engine {
-public:
-    explicit sentinel_engine(std::shared_ptr<sentinel_core> core) : core_(std::move(core)) {}
-    ~sentinel_engine() override {
-        // In a child of fork() the threads are not there to be joined: all is left as it is.
-        if (!ours()) new std::shared_ptr<sentinel_core>(std::move(core_));
-    }
-
-    void exchange(std::span<const command> commands, std::span<result<reply>> replies,
-                  time_point give_up) override {
-        if (ours()) return core_->exchange(commands, replies, give_up);
-        for (result<reply>& r : replies) r = forked();
-    }
-    void submit(const command& c, time_point give_up, completion done) override {
-        if (ours()) return core_->submit(c, give_up, std::move(done));
-        done(forked());
-    }
-    result<reply> transaction(std::span<const command> commands, time_point give_up) override {
-        if (ours()) return core_->transaction(commands, give_up);
-        return forked();
-    }
-    result<std::unique_ptr<command_session>> open_session(std::string_view /*key*/,
-                                                          time_point give_up) override {
-        if (ours()) return core_->open_session(give_up);
-        return forked();
-    }
-    result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
-                                                    channel_scope /*scope*/, push_handler handler,
-                                                    time_point give_up) override {
-        if (ours()) return core_->subscribe(channel, std::move(handler), give_up);
-        return forked();
-    }
-    clock& time() const noexcept override { return core_->time(); }
-    redis_statistics statistics() const override {
-        redis_statistics out;
-        if (ours()) core_->read(out);
-        return out;
-    }
-
-private:
-    [[nodiscard]] bool ours() const noexcept { return generation_ == detail::fork_generation(); }
-
-    unsigned generation_ = detail::fork_generation();
-    std::shared_ptr<sentinel_core> core_;
-};
 
 }  // namespace
 
@@ -313,7 +265,7 @@ result<std::unique_ptr<redis_engine>> make_redis_sentinel(redis_sentinel_target 
         if (!made) return std::unexpected(made.error());
         *context = std::move(*made);
     }
-    return std::make_unique<sentinel_engine>(std::make_shared<sentinel_core>(
+    return std::make_unique<redis::engine_shell<sentinel_core>>(std::make_shared<sentinel_core>(
         target, std::move(tls), std::move(sentinel_tls), time, chance));
 }
 

@@ -44,11 +44,6 @@ server_link::~server_link() {
     subscriber_->stop();
 }
 
-void server_link::disown() noexcept {
-    for (const auto& one : links_) one->disown();
-    subscriber_->disown();
-}
-
 link& server_link::pick() noexcept {
     if (links_.size() == 1) return *links_.front();
     return *links_[turn_.fetch_add(1, std::memory_order_relaxed) % links_.size()];
@@ -155,7 +150,8 @@ void server_link::load_script(const command& c, result<reply>& answer, time_poin
 }
 
 void server_link::submit(const command& c, time_point give_up, command_engine::completion done) {
-    auto t = std::make_unique<async_ticket>();
+    link& on = pick();
+    auto t = on.blank();
     t->storage.reserve(encoded_size(c.args));
     append_command(t->storage, c.args);
     t->name_storage = c.args[0];
@@ -169,12 +165,13 @@ void server_link::submit(const command& c, time_point give_up, command_engine::c
     t->replies = {t->slots, 1};
     t->give_up = give_up;
     t->submitted = true;
-    pick().submit(std::move(t));
+    on.submit(std::move(t));
 }
 
 void server_link::submit_behind(const command& first, const command& c, time_point give_up,
                                 command_engine::completion done) {
-    auto t = std::make_unique<async_ticket>();
+    link& on = pick();
+    auto t = on.blank();
     append_command(t->storage, first.args);
     append_command(t->storage, c.args);
     t->name_storage = c.args[0];
@@ -188,7 +185,7 @@ void server_link::submit_behind(const command& first, const command& c, time_poi
     t->replies = {t->slots, 2};
     t->give_up = give_up;
     t->submitted = true;
-    pick().submit(std::move(t));
+    on.submit(std::move(t));
 }
 
 void server_link::retire_before(time_point moment) {

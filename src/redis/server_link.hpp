@@ -62,9 +62,6 @@ public:
 
     void read(redis_statistics& out) const;
 
-    /// In a child of fork(): lets go of threads that do not exist there.
-    void disown() noexcept;
-
 private:
     [[nodiscard]] link& pick() noexcept;
     void run_once(std::span<const command> commands, std::span<result<reply>> replies,

@@ -91,10 +91,6 @@ void subscriber::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-void subscriber::disown() noexcept {
-    if (thread_.joinable()) thread_.detach();
-}
-
 void subscriber::queue_words(std::string_view verb, channel_scope scope,
                              const std::vector<std::string>& channels) {
     // A sharded command may name channels of one slot only, so there each goes alone.

@@ -63,7 +63,6 @@ public:
 
     /// Ends the thread. No handler runs afterwards.
     void stop();
-    void disown() noexcept;
 
 private:
     friend class live_subscription;

@@ -66,6 +66,21 @@ struct async_ticket : ticket {
     int tries = 0;
     result<reply> slots[2];
     command_engine::completion done;
+
+    /// As new, but for the room that the strings have.
+    void clear() {
+        storage.clear();
+        name_storage.clear();
+        source.clear();
+        again = repeat::never;
+        was_sent = loading = patient = lost = false;
+        tries = 0;
+        answered = 0;
+        on = nullptr;
+        where = place::outside;
+        for (result<reply>& r : slots) r = reply();
+        done = nullptr;
+    }
 };
 
 /// A list that goes through the tickets themselves.

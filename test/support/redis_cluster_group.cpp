@@ -25,7 +25,9 @@ void demand_ok(const reply& answer, const char* doing) {
 
 }  // namespace
 
-redis_cluster_group::redis_cluster_group(const redis_options& each) {
+redis_cluster_group::redis_cluster_group(const redis_options& each)
+    : authority_(each.tls != nullptr ? "rediss-cluster://" : "redis-cluster://") {
+    if (!each.password.empty()) authority_ += ":" + each.password + "@";
     std::vector<std::string> create{"redis-cli", "--cluster", "create"};
     for (int i = 0; i < 6; ++i) {
         redis_options options = each;
@@ -34,11 +36,19 @@ redis_cluster_group::redis_cluster_group(const redis_options& each) {
               "--cluster-node-timeout", "1500", "--repl-diskless-sync-delay", "0"}) {
             options.arguments.emplace_back(word);
         }
+        auto& words = options.arguments;
+        if (!each.password.empty()) words.insert(words.end(), {"--masterauth", each.password});
+        if (each.tls != nullptr) {
+            words.insert(words.end(), {"--tls-cluster", "yes", "--tls-replication", "yes"});
+        }
         nodes_.push_back(std::make_unique<redis_server>(std::move(options)));
         create.push_back("127.0.0.1:" + std::to_string(nodes_.back()->port()));
     }
     create.insert(create.end(), {"--cluster-replicas", "1", "--cluster-yes"});
     if (!each.password.empty()) create.insert(create.end(), {"-a", each.password});
+    if (each.tls != nullptr) {
+        create.insert(create.end(), {"--tls", "--cacert", each.tls->ca_certificate()});
+    }
     run_to_success({.argv = create, .output = nodes_.front()->directory() / "create.log"});
     await_ready();
 }
@@ -67,7 +77,7 @@ std::vector<std::uint16_t> redis_cluster_group::ports() const {
 }
 
 std::string redis_cluster_group::url() const {
-    std::string text = "redis-cluster://";
+    std::string text = authority_;
     for (const auto& node : nodes_) {
         if (node != nodes_.front()) text += ',';
         text += "127.0.0.1:" + std::to_string(node->port());

@@ -20,12 +20,14 @@ public:
 
     [[nodiscard]] std::vector<std::unique_ptr<redis_server>>& nodes() { return nodes_; }
     [[nodiscard]] std::vector<std::uint16_t> ports() const;
-    /// redis-cluster://127.0.0.1:a,127.0.0.1:b,…
+    /// redis-cluster://127.0.0.1:a,127.0.0.1:b,…; rediss-cluster: and the password where they are
+    /// used.
     [[nodiscard]] std::string url() const;
 
     /// CLUSTER KEYSLOT.
     [[nodiscard]] std::uint16_t slot_of(std::string_view key);
-    /// The master that serves the slot; and one that does not.
+    /// The master that serves the slot; and one that does not. Not with TLS: a node tells its TLS
+    /// port over TLS only.
     [[nodiscard]] redis_server& owner_of(std::uint16_t slot);
     [[nodiscard]] redis_server& stranger_to(std::uint16_t slot);
 
@@ -42,6 +44,7 @@ public:
 private:
     [[nodiscard]] std::uint16_t owner_port(redis_server& by, std::uint16_t slot);
 
+    std::string authority_;  ///< What url() begins with.
     std::vector<std::unique_ptr<redis_server>> nodes_;
 };
 

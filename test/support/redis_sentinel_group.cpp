@@ -31,9 +31,17 @@ bool is_linked_replica(redis_server& server) {
 
 }  // namespace
 
-redis_sentinel_group::redis_sentinel_group(const sentinel_options& options) {
+redis_sentinel_group::redis_sentinel_group(const sentinel_options& options)
+    : authority_(options.server.tls != nullptr ? "rediss-sentinel://" : "redis-sentinel://") {
+    if (!options.server.password.empty()) authority_ += ":" + options.server.password + "@";
     for (int i = 0; i < 3; ++i) {
         redis_options each = options.server;
+        if (!each.password.empty()) {
+            each.arguments.insert(each.arguments.end(), {"--masterauth", each.password});
+        }
+        if (each.tls != nullptr) {
+            each.arguments.insert(each.arguments.end(), {"--tls-replication", "yes"});
+        }
         if (i > 0) each.replica_of = servers_.front()->port();
         servers_.push_back(std::make_unique<redis_server>(std::move(each)));
     }
@@ -47,7 +55,7 @@ redis_sentinel_group::redis_sentinel_group(const sentinel_options& options) {
         master_name() + " 127.0.0.1 " + std::to_string(servers_.front()->port()) + " 2";
     const std::string down_after = master_name() + " " + std::to_string(options.down_after.count());
     for (int i = 0; i < 3; ++i) {
-        redis_options each;
+        redis_options each = options.sentinel;
         each.configuration = {"sentinel monitor " + watched,
                               "sentinel down-after-milliseconds " + down_after,
                               "sentinel failover-timeout " + master_name() + " 3000",
@@ -56,7 +64,13 @@ redis_sentinel_group::redis_sentinel_group(const sentinel_options& options) {
             each.configuration.push_back("sentinel auth-pass " + master_name() + " " +
                                          options.server.password);
         }
-        each.arguments = {"--sentinel"};
+        if (!each.password.empty()) {
+            each.configuration.push_back("sentinel sentinel-pass " + each.password);
+        }
+        each.arguments.emplace_back("--sentinel");
+        if (each.tls != nullptr) {
+            each.arguments.insert(each.arguments.end(), {"--tls-replication", "yes"});
+        }
         sentinels_.push_back(std::make_unique<redis_server>(std::move(each)));
     }
     for (auto& s : sentinels_) {
@@ -67,7 +81,7 @@ redis_sentinel_group::redis_sentinel_group(const sentinel_options& options) {
 }
 
 std::string redis_sentinel_group::url() const {
-    std::string text = "redis-sentinel://";
+    std::string text = authority_;
     for (const auto& s : sentinels_) {
         if (s != sentinels_.front()) text += ',';
         text += "127.0.0.1:" + std::to_string(s->port());

@@ -16,6 +16,8 @@ struct sentinel_options {
     std::chrono::milliseconds down_after{1000};
     /// For the three data servers.
     redis_options server;
+    /// For the three sentinels.
+    redis_options sentinel;
 };
 
 /// Complete when the constructor returns: every sentinel knows the two others and both replicas.
@@ -25,7 +27,8 @@ public:
     explicit redis_sentinel_group(const sentinel_options& options = {});
 
     [[nodiscard]] std::string master_name() const { return "holdfast"; }
-    /// redis-sentinel://127.0.0.1:a,127.0.0.1:b,127.0.0.1:c/holdfast
+    /// redis-sentinel://127.0.0.1:a,127.0.0.1:b,127.0.0.1:c/holdfast; rediss-sentinel: and the
+    /// servers' password where they are used.
     [[nodiscard]] std::string url() const;
 
     /// The port that a sentinel names as the master's now.
@@ -45,6 +48,7 @@ public:
 private:
     [[nodiscard]] std::uint16_t master_port_by(redis_server& sentinel);
 
+    std::string authority_;  ///< What url() begins with.
     std::vector<std::unique_ptr<redis_server>> servers_;
     std::vector<std::unique_ptr<redis_server>> sentinels_;
 };

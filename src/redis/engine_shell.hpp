@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/fork_watch.hpp"
+
+#include <holdfast/redis.hpp>
+
+#include <memory>
+
+/// What stands between a program and any of the Redis engines: a guard against fork().
+///
+/// In a child the engine's threads do not exist, and a mutex may be locked by one of them for ever.
+/// So a child is refused, and what it has inherited is left as it is, destructors included.
+namespace holdfast::redis {
+
+/// Core: command_engine's functions without the virtual, time() and read(redis_statistics&).
+template <class Core>
+class engine_shell final : public redis_engine {
+public:
+    explicit engine_shell(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+    ~engine_shell() override {
+        if (!ours()) new std::shared_ptr<Core>(std::move(core_));
+    }
+
+    void exchange(std::span<const command> commands, std::span<result<reply>> replies,
+                  time_point give_up) override {
+        if (ours()) return core_->exchange(commands, replies, give_up);
+        for (result<reply>& r : replies) r = refused();
+    }
+    void submit(const command& c, time_point give_up, completion done) override {
+        if (ours()) return core_->submit(c, give_up, std::move(done));
+        done(refused());
+    }
+    result<reply> transaction(std::span<const command> commands, time_point give_up) override {
+        if (ours()) return core_->transaction(commands, give_up);
+        return refused();
+    }
+    result<std::unique_ptr<command_session>> open_session(std::string_view key,
+                                                          time_point give_up) override {
+        if (ours()) return core_->open_session(key, give_up);
+        return refused();
+    }
+    result<std::unique_ptr<subscription>> subscribe(std::string_view channel, channel_scope scope,
+                                                    push_handler handler,
+                                                    time_point give_up) override {
+        if (ours()) return core_->subscribe(channel, scope, std::move(handler), give_up);
+        return refused();
+    }
+    clock& time() const noexcept override { return core_->time(); }
+    redis_statistics statistics() const override {
+        redis_statistics out;
+        if (ours()) core_->read(out);
+        return out;
+    }
+
+private:
+    [[nodiscard]] bool ours() const noexcept { return generation_ == detail::fork_generation(); }
+    static std::unexpected<error> refused() {
+        return fail(errc::unavailable,
+                    "this client was made before fork(): a child must open its own");
+    }
+
+    unsigned generation_ = detail::fork_generation();
+    std::shared_ptr<Core> core_;
+};
+
+}  // namespace holdfast::redis
