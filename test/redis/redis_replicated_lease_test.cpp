@@ -102,7 +102,7 @@ protected:
         for (auto& server : group.servers()) server->resume();
     }
 
-    test::redis_sentinel_group group{{.down_after = 30s, .server = {}}};
+    test::redis_sentinel_group group{{.down_after = 30s, .server = {}, .sentinel = {}}};
     client one = connect(group.url(), options);
     client two = connect(group.url(), options);
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_engine.hpp"
 
+#include <holdfast/redis.hpp>
+
 #include <holdfast/url.hpp>
 
 #include <fmt/format.h>
@@ -48,6 +50,12 @@ result<bench_engine> bench_engine::make(std::string_view asked) {
     made.reference = {"127.0.0.1", made.owned->port()};
     if (own) made.url = fmt::format("redis://127.0.0.1:{}", made.owned->port());
     return made;
+}
+
+std::optional<std::uint64_t> commands_sent(const client& by) {
+    const auto* redis = dynamic_cast<const redis_engine*>(by.commands().get());
+    if (redis == nullptr) return std::nullopt;
+    return redis->statistics().commands;
 }
 
 std::optional<server_account> bench_engine::account() const {

@@ -4,7 +4,7 @@
 #include "bench/own_server.hpp"
 #include "bench/server_account.hpp"
 
-#include <holdfast/error.hpp>
+#include <holdfast/client.hpp>
 
 #include <memory>
 #include <optional>
@@ -34,6 +34,9 @@ struct bench_engine {
     /// The server's account if the engine is a server.
     [[nodiscard]] std::optional<server_account> account() const;
 };
+
+/// How many commands a client has sent to a Redis so far; nothing if its engine is not one.
+[[nodiscard]] std::optional<std::uint64_t> commands_sent(const client& by);
 
 /// CPU seconds that this process has used, all threads.
 [[nodiscard]] double own_cpu_seconds();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/contest.hpp"
 
+#include "bench/bench_engine.hpp"
+
 #include <holdfast/holdfast.hpp>
 
 #include <fmt/format.h>
@@ -94,6 +96,7 @@ time_point start_all(contest_table& table, const contest_options& options) {
 result<contest_result> collect(contest_table& table, const contest_options& options) {
     contest_result out;
     out.seconds = std::chrono::duration<double>(options.length).count();
+    out.commands = table.all().commands.load();
     for (int id = 0; id < options.workers; ++id) {
         const contest_notes& one = table.of(id);
         if (one.failure[0] != '\0') return fail(errc::unavailable, one.failure.data());
@@ -112,6 +115,7 @@ result<contest_result> collect(contest_table& table, const contest_options& opti
         auto on = open(url);
         if (on) {
             compete(*on, table, id, options);
+            table.all().commands += commands_sent(*on).value_or(0);
         } else {
             note_failure(table.of(id), to_string(on.error()));
         }
@@ -148,6 +152,7 @@ result<contest_result> contest_of_threads(const std::string& url, const contest_
         }
         start_all(table, options);
     }
+    table.all().commands = commands_sent(*on).value_or(0);
     return collect(table, options);
 }
 

@@ -49,6 +49,7 @@ public:
         std::atomic<std::int64_t> released_at;  ///< When the last holder was about to let go.
         std::atomic<std::int64_t> end;          ///< When it is over; 0 before the start.
         std::atomic<int> ready;
+        std::atomic<std::uint64_t> commands;  ///< Sent by all, if the engine is a Redis.
     };
     [[nodiscard]] head& all() noexcept { return *head_; }
     [[nodiscard]] contest_notes& of(int worker) noexcept { return notes_[worker]; }
@@ -64,6 +65,7 @@ struct contest_result {
     double seconds = 0;
     std::vector<std::uint64_t> acquired;  ///< By each worker.
     std::vector<float> handoff_us;
+    std::uint64_t commands = 0;  ///< Sent by all, if the engine is a Redis.
 };
 
 /// Threads that share one client. Errors: the first that a worker met.

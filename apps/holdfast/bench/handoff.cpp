@@ -62,7 +62,9 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
         std::accumulate(found->acquired.begin(), found->acquired.end(), std::uint64_t{0}));
     if (const auto after = engine.account(); after && before && total > 0) {
         seen.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / total);
-        seen.commands.push_back(static_cast<double>(after->scripts - before->scripts) / total);
+    }
+    if (found->commands > 0) {
+        seen.commands.push_back(static_cast<double>(found->commands) / total);
     }
     seen.acquired.resize(found->acquired.size());
     std::ranges::transform(seen.acquired, found->acquired, seen.acquired.begin(), std::plus{});
@@ -145,7 +147,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
                                 "Processes with a client each, instead of threads");
     processes->default_str("")->excludes(threads);
     add_whole(*words, "--local-passes", options->local_passes, {0, 1000},
-              "How often a lease may pass on inside a process before others get their turn");
+              "Passes inside a process before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each stays away after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");

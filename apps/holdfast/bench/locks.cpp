@@ -119,6 +119,7 @@ private:
 
 result<double> locks_bench::our_round() {
     const auto before = engine_.account();
+    const auto sent = commands_sent(on_);
     const double cpu = own_cpu_seconds();
     std::atomic<bool> stop = false;
     std::uint64_t pairs = 0;
@@ -143,7 +144,9 @@ result<double> locks_bench::our_round() {
     seen_.client_cpu.push_back(used * 1e6 / count);
     if (const auto after = engine_.account(); after && before) {
         seen_.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / count);
-        seen_.commands.push_back(static_cast<double>(after->scripts - before->scripts) / count);
+    }
+    if (sent) {
+        seen_.commands.push_back(static_cast<double>(*commands_sent(on_) - *sent) / count);
     }
     return count / seconds;
 }

@@ -45,8 +45,6 @@ result<server_account> server_account::read(const server_place& where) {
     server_account seen;
     seen.process_id = static_cast<pid_t>(number_after(text, "process_id:"));
     seen.cpu_seconds = number_after(text, "used_cpu_user:") + number_after(text, "used_cpu_sys:");
-    seen.scripts = static_cast<std::uint64_t>(number_after(text, "cmdstat_evalsha:calls=") +
-                                              number_after(text, "cmdstat_eval:calls="));
     return seen;
 }
 

@@ -19,7 +19,6 @@ struct server_place {
 struct server_account {
     pid_t process_id = 0;
     double cpu_seconds = 0;
-    std::uint64_t scripts = 0;  ///< EVAL and EVALSHA: one for each lease request.
 
     /// Errors: unavailable, if nobody answers INFO there.
     [[nodiscard]] static result<server_account> read(const server_place& where);
