@@ -76,6 +76,7 @@ class CommandLine(unittest.TestCase):
                             ("help_bench_locks", ["bench", "locks", "--help"]),
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
                             ("help_bench_handoff", ["bench", "handoff", "--help"]),
+                            ("help_bench_limit", ["bench", "limit", "--help"]),
                             ("help_bench_raw", ["bench", "raw", "--help"])):
             with self.subTest(name):
                 done = holdfast(*words)
