@@ -45,7 +45,7 @@ public:
             used_ += n;
         }
         const std::int64_t left = used_ > 0 ? (end_ms_ - now_ms) * 1000 : 0;
-        return shown(fits, limit_, used_, fits ? 0 : std::max<std::int64_t>(left, 1), left);
+        return shown(fits, limit_, used_, fits ? 0 : left + 1000, left);
     }
 
 private:
