@@ -200,7 +200,7 @@ public:
 
 private:
     [[nodiscard]] duration time_of(wide units) const {
-        return duration(static_cast<std::int64_t>((units * 1000 + rate_ - 1) / rate_));
+        return microseconds(static_cast<std::int64_t>((units + rate_ - 1) / rate_));
     }
 
     std::int64_t rate_;

@@ -19,7 +19,8 @@ if not ARGV[5] then
             used = total - oldest + oldest * (width - into) / width + ARGV[1]
         end
         if used <= tonumber(ARGV[2]) then
-            redis.call('SET', KEYS[1], at .. ' ' .. total + ARGV[1] .. rest, 'KEEPTTL')
+            redis.call('SET', KEYS[1], string.format('%s %d%s', at, total + ARGV[1], rest),
+                'KEEPTTL')
             return {1, math.ceil(used), 0, (parts + 1) * width - into}
         end
     end
