@@ -5,6 +5,7 @@
 #include <holdfast/entropy.hpp>
 
 #include <memory>
+#include <utility>
 
 /// Where traffic control keeps what it counts: an engine that speaks Redis commands.
 ///

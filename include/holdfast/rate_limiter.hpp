@@ -54,8 +54,9 @@ struct rate_limiter_options {
     std::size_t remembered_keys = 10'000;
 
     /// Take this many tokens from the engine at once, and spend them here without a trip; 0: each
-    /// take asks. In sum never more than the limit is admitted: see the guide. Tokens that are not
-    /// spent in time go back. For token_bucket, fixed_window and strict sliding_counter.
+    /// take asks. In sum never more than the limit is admitted: see the guide. What is left goes
+    /// back with return_blocks() or the limiter's end, unless its time is over. For token_bucket,
+    /// fixed_window and strict sliding_counter.
     std::uint64_t block = 0;
     /// How long a block of a token bucket is spent from. What a bucket refills in this time cannot
     /// be burst: keep it short.

@@ -4,7 +4,6 @@
 #include "traffic/question.hpp"
 #include "traffic/traffic_scripts.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace holdfast {
@@ -44,9 +43,8 @@ result<decision> cooldown::take(std::string_view key) {
     } else if (left == -1) {
         made.retry_after = made.reset_after = decision::never;
     } else {
-        // In its last millisecond a key says 0.
-        made.retry_after = made.reset_after =
-            std::chrono::milliseconds(std::max<std::int64_t>(left, 1));
+        // A key lives through the millisecond that it ends in.
+        made.retry_after = made.reset_after = std::chrono::milliseconds(left + 1);
     }
     return made;
 }

@@ -101,8 +101,9 @@ std::uint64_t limit_plan::most_at_once(const bucket_extra& extra) const noexcept
     return static_cast<std::uint64_t>((full_ + own_wait_ + extra.wait) / per_token_);
 }
 
+// Whole microseconds, as the server's clock: who waits that long is not early by a part of one.
 duration limit_plan::time_of(std::int64_t parts) const noexcept {
-    return duration(divide_up(static_cast<wide>(parts) * 1000, unit_));
+    return std::chrono::microseconds(divide_up(parts, unit_));
 }
 
 std::int64_t limit_plan::signed_cost(limit_op op, std::uint64_t n) const noexcept {

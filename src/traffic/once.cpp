@@ -71,8 +71,7 @@ std::vector<result<once_claim>> once::claim(std::span<const std::string_view> ke
                    fmt::format("{} keys at once: at most {} are taken", keys.size(), max_batch));
     }
     if (!fit) {
-        // One outcome, although there is no key to give it to.
-        out.assign(std::max<std::size_t>(1, keys.size()), std::unexpected(fit.error()));
+        out.assign(keys.size(), std::unexpected(fit.error()));
         return out;
     }
     const std::string life = std::to_string(detail::to_ms(first_life(options_)));

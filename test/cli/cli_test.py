@@ -76,6 +76,7 @@ class CommandLine(unittest.TestCase):
                             ("help_bench_locks", ["bench", "locks", "--help"]),
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
                             ("help_bench_handoff", ["bench", "handoff", "--help"]),
+                            ("help_bench_limit", ["bench", "limit", "--help"]),
                             ("help_bench_raw", ["bench", "raw", "--help"])):
             with self.subTest(name):
                 done = holdfast(*words)
@@ -216,6 +217,20 @@ class CommandLine(unittest.TestCase):
             self.expect_percentiles(one["latency_us"]["handoff"])
             self.assertGreater(one["per_worker"]["min"], 0)
         self.assertGreater(processes["commands_per_op"], 0)
+
+    def test_bench_limit_measures_each_rule_and_the_ways_without_a_trip(self):
+        found = self.figures("limit", "--threads", "4", "--seconds", "1", "--rounds", "1")
+        names = ["limit " + name for name in (
+            "INCR, by redis-benchmark -c 64 -P 16", "refused hot key", "token_bucket",
+            "fixed_window", "sliding_counter", "token_bucket by blocks")]
+        self.assertEqual([one["bench"] for one in found], names)
+        for one in found[2:]:
+            self.expect_ratio(one)
+        for one in found[2:5]:
+            self.assertGreater(one["server_cpu_us"], 0)
+            self.assertGreater(one["value_bytes"], 0)
+        self.assertLess(found[2]["value_bytes"], 64)
+        self.assertGreater(found[1]["per_second"], found[2]["per_second"])
 
     def test_bench_raw_measures_three_ways(self):
         found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")

@@ -45,7 +45,7 @@ public:
             used_ += n;
         }
         const std::int64_t left = used_ > 0 ? (end_ms_ - now_ms) * 1000 : 0;
-        return shown(fits, limit_, used_, fits ? 0 : std::max<std::int64_t>(left, 1), left);
+        return shown(fits, limit_, used_, fits ? 0 : left + 1000, left);
     }
 
 private:
@@ -200,7 +200,7 @@ public:
 
 private:
     [[nodiscard]] duration time_of(wide units) const {
-        return duration(static_cast<std::int64_t>((units * 1000 + rate_ - 1) / rate_));
+        return microseconds(static_cast<std::int64_t>((units + rate_ - 1) / rate_));
     }
 
     std::int64_t rate_;

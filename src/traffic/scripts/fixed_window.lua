@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A counter and its expiry. The window begins with the first take, and ends with the key.
+-- A counter and its expiry. The window begins with the first take, and ends with the key. A key
+-- lives through the millisecond that it ends in: who is refused waits that much longer.
 --
 -- `op`: nil takes; 'told' takes for a caller that knows when the window ends, and saves the look at
 -- it; 'look' only looks; 'give' gives back.
@@ -13,13 +14,13 @@ local function fixed_window(key, n, limit, window_ms, op)
         local allowed = op == 'give' or used + n <= tonumber(limit)
         used = used - back
         local left = used > 0 and redis.call('PTTL', key) * 1000 or 0
-        return {allowed and 1 or 0, used, allowed and 0 or left, left}
+        return {allowed and 1 or 0, used, allowed and 0 or left + 1000, left}
     end
     local used = redis.call('INCRBY', key, n)
     if used > tonumber(limit) then
         redis.call('DECRBY', key, n)
         local left = redis.call('PTTL', key) * 1000
-        return {0, used - n, left, left}
+        return {0, used - n, left + 1000, left}
     end
     if used == tonumber(n) then
         redis.call('PEXPIRE', key, window_ms)

@@ -1,30 +1,30 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Counts in parts of the window: a few numbers per key, whatever the limit.
 --
--- The state is "index total c0 c1 … ck": the part of time that c0 belongs to, the sum, and the
--- counts of it and of the k parts before it, newest first. The real window always lies within these
--- k + 1 parts. Strict counts all of them: never more than the limit in any window, and up to one
--- part too careful. Unbiased counts the oldest by how much of it the window still covers: right for
--- steady traffic, and too generous by at most what the oldest part held.
---
--- Nearly every take falls into the part that the last one fell into: it changes two numbers, and
--- leaves the rest of the text as it is.
+-- The state is "index total c1 … ck": the newest part of time, the sum of all, and the counts of
+-- the k parts before the newest; c0, the newest part's own, is what remains of the sum. The real
+-- window always lies within these k + 1 parts. Strict counts all of them: never more than the limit
+-- in any window, and up to one part too careful. Unbiased counts the oldest by how much of it the
+-- window still covers: right for steady traffic, and too generous by at most what the oldest part
+-- held.
 --
 -- `parts` is k, negative for unbiased.
 -- `op`: nil takes, 'look' only looks, 'give' gives back the newest.
 -- Answers {allowed 1|0, used, retry_us, reset_us}.
 
--- The counts, newest first, as they are at `index`; index 0 is the newest.
+-- The counts, newest first, as they are at `index`; 0 is the newest.
 local function counts_at(state, index, parts)
-    local counts, at = {}, nil
+    local counts, seen = {}, {}
     for i = 0, parts do counts[i] = 0 end
     if not state then return counts end
-    local i = -2
-    for number in string.gmatch(state, '%d+') do
-        if i == -2 then at = tonumber(number) end
-        if i >= 0 and i + index - at <= parts then counts[i + index - at] = tonumber(number) end
-        i = i + 1
+    for number in string.gmatch(state, '%d+') do seen[#seen + 1] = tonumber(number) end
+    local shift = index - seen[1]
+    local newest = seen[2]
+    for i = 3, #seen do
+        newest = newest - seen[i]
+        if i - 2 + shift <= parts then counts[i - 2 + shift] = seen[i] end
     end
+    if shift <= parts then counts[shift] = newest end
     return counts
 end
 
@@ -32,7 +32,7 @@ local function put_counts(key, index, counts, parts, life_us)
     local total = 0
     for i = 0, parts do total = total + counts[i] end
     redis.call('SET', key, string.format('%.0f %.0f ', index, total) ..
-        table.concat(counts, ' ', 0, parts), 'PX', math.floor(life_us / 1000) + 1)
+        table.concat(counts, ' ', 1, parts), 'PX', math.floor(life_us / 1000) + 1)
 end
 
 -- What counts against the limit: all, or the oldest by the share of it that is still inside.
@@ -70,19 +70,10 @@ local function sliding_counter(key, now, n, limit, width, parts, op)
     local state = redis.call('GET', key)
     local into = now % width
     local index = (now - into) / width
-    local at, total, newest, rest = string.match(state or '', '^(%d+) (%d+) (%d+)(.*)$')
+    local at = tonumber(string.match(state or '', '^(%d+) %d+ '))
     if state and not at then return redis.error_reply('WRONGTYPE not the state of a limit') end
-    if at and tonumber(at) > index then index, into = tonumber(at), 0 end -- the clock was set back
+    if at and at > index then index, into = at, 0 end -- the clock was set back
     local life = (parts + 1) * width - into
-    if at and not op and tonumber(at) == index then
-        local oldest = unbiased and tonumber(string.match(rest, '%d+$')) or 0
-        local used = used_of(total, oldest, into, width, unbiased) + n
-        if used <= limit then
-            redis.call('SET', key, at .. string.format(' %.0f %.0f', total + n, newest + n) .. rest,
-                'PX', math.floor(life / 1000) + 1)
-            return {1, math.ceil(used), 0, life}
-        end
-    end
 
     local counts = counts_at(state, index, parts)
     local sum = 0
