@@ -39,7 +39,7 @@ struct acquire_options {
 
     /// How often the lease may pass from one waiter of this client to the next without the engine,
     /// each with a fence of its own, before other processes get their turn. Zero is fair to them;
-    /// 32 makes a name that is hot inside one process many times faster. At most 1000.
+    /// 32 makes a name that is hot inside one process many times faster. At most 100.
     std::uint32_t local_passes = 0;
 
     /// Takes a free name before those who wait in line, and while it waits itself is only told that

@@ -106,7 +106,7 @@ acquisition::action acquisition::ask_engine() {
                                   .ttl = options_.ttl,
                                   .wait_until = wait_until(),
                                   .request_timeout = runtime_.request_timeout(),
-                                  .spare_fences = options_.local_passes,
+                                  .spare_fences = stands_in_line() ? options_.local_passes : 0,
                                   .barge = options_.barging,
                                   .jitter = jitter});
     if (stands_in_line()) {

@@ -31,14 +31,21 @@ void local_lines::occupy(const lock_name& name, std::shared_ptr<const lease_stat
     lines_[name].holder = std::move(holder);
 }
 
-bool local_lines::pass_on(const lock_name& name, std::shared_ptr<lease_state> lease) {
+void local_lines::end_turn(const lease_state& holder) {
     const std::scoped_lock guard(mutex_);
-    const auto at = lines_.find(name);
-    if (at == lines_.end() || at->second.behind.empty()) return false;
+    const auto at = lines_.find(holder.name);
+    if (at != lines_.end() && at->second.holder.get() == &holder) open(at);
+}
+
+bool local_lines::pass_on(const lease_state& holder, std::shared_ptr<lease_state> next) {
+    const std::scoped_lock guard(mutex_);
+    const auto at = lines_.find(holder.name);
+    if (at == lines_.end() || at->second.holder.get() != &holder) return false;
+    if (at->second.behind.empty()) return false;
     waiter* first = at->second.behind.front();
     at->second.behind.pop_front();
-    at->second.holder = lease;
-    first->pass_on(std::move(lease));
+    at->second.holder = next;
+    first->pass_on(std::move(next));
     return true;
 }
 

@@ -34,8 +34,12 @@ public:
     /// It holds the lease and may pass it on: the turn ends when it is over.
     void occupy(const lock_name& name, std::shared_ptr<const lease_state> holder);
 
-    /// Gives a lease that goes on to the first in line. False if there is nobody.
-    [[nodiscard]] bool pass_on(const lock_name& name, std::shared_ptr<lease_state> lease);
+    /// The holder that occupied the line is done. Does nothing if its turn has ended already.
+    void end_turn(const lease_state& holder);
+
+    /// Gives the lease of the holder that occupies the line to the first in it, as `next`. False if
+    /// there is nobody, or its turn has ended already.
+    [[nodiscard]] bool pass_on(const lease_state& holder, std::shared_ptr<lease_state> next);
 
     /// Ends the turn of a holder that lost its lease without a word. Waiters ask now and then.
     void check(const lock_name& name, time_point now);

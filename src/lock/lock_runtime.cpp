@@ -25,14 +25,14 @@ std::string in_ms(duration d) {
     return fmt::format("{} ms", std::chrono::duration<double, std::milli>(d).count());
 }
 
-constexpr std::uint32_t most_passes = 1000;
+constexpr std::uint32_t most_passes = 100;
 
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
     local_lines& lines;
     const lease_state& over;
     ~turn_end() {
-        if (over.occupies_line) lines.next(over.name);
+        if (over.occupies_line) lines.end_turn(over);
     }
 };
 
@@ -189,7 +189,7 @@ bool lock_runtime::pass_on(const lease_state& old) {
     next->occupies_line = true;
     next->deadline = old.deadline.load();
     next->renew_at = old.renew_at;
-    return lines_.pass_on(old.name, std::move(next));
+    return lines_.pass_on(old, std::move(next));
 }
 
 duration lock_runtime::remaining_until(time_point deadline) const noexcept {
@@ -206,6 +206,7 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     const bool mine = state.end(lease_status::released, loss_reason::none);
     keeper_->forget(state);
     if (!mine) {
+        const turn_end opening{lines_, state};
         return said(
             fail(errc::lease_lost, fmt::format("'{}' was lost before: {}", state.name.value(),
                                                to_string(state.reason.load()))));
@@ -263,10 +264,13 @@ void lock_runtime::abandon(lease_state& state) noexcept {
     if (fork_generation() != state.fork_generation) return;
     const bool mine = state.end(lease_status::released, loss_reason::none);
     keeper_->forget(state);
+    if (mine && pass_on(state)) {
+        report_->released(state, clock_);
+        return;
+    }
+    const turn_end opening{lines_, state};
     if (!mine) return;
     report_->released(state, clock_);
-    if (pass_on(state)) return;
-    const turn_end opening{lines_, state};
     keeper_->leave_in_background({state.name, state.owner, state.mode},
                                  later(clock_.now(), state.ttl));
 }

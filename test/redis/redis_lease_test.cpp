@@ -78,6 +78,33 @@ TEST_F(redis_lease, fences_grow_although_a_server_came_back_with_an_old_counter)
     EXPECT_GT(late.mutex("job").acquire(brief(5s)).value().fence(), held.fence());
 }
 
+TEST_F(redis_lease, fences_grow_although_the_counter_could_not_be_raised_for_want_of_memory) {
+    auto held = one.mutex("job").acquire(brief()).value();
+    const auto before = held.fence();
+    ASSERT_TRUE(std::move(held).release());
+    // An old counter, as an old snapshot has it, on a server without memory at the connect.
+    server.raw("SET", "holdfast:fence", to_string(fencing_token{before.value - 1'000'000'000}));
+    server.raw("CONFIG", "SET", "maxmemory", "1");
+    auto late = connect();
+    EXPECT_EQ(late.mutex("job").try_acquire(brief()).error(), errc::unavailable);
+    server.raw("CONFIG", "SET", "maxmemory", "0");
+    EXPECT_GT(late.mutex("job").acquire(brief(5s)).value().fence(), before);
+}
+
+TEST_F(redis_lease, names_that_look_like_keys_of_ours_do_no_harm) {
+    auto held = one.mutex("a{b}c").acquire(brief()).value();
+    auto waiter = std::async(std::launch::async,
+                             [&] { return two.mutex("a{b}c").acquire(brief(10s)).has_value(); });
+    test::wait_for("a waiter", [&] { return one.list("a{b}c")->at(0).waiters == 1; });
+    EXPECT_TRUE(one.mutex("a{b}c:line").try_acquire(brief()));
+    EXPECT_TRUE(std::move(held).release());
+    EXPECT_TRUE(waiter.get());
+    auto bare = open(server.url() + "?prefix=").value();
+    for (const auto* name : {"holdfast:fence", "{1}holdfast:boot", "{a}:line", "{a}:waiters"}) {
+        EXPECT_EQ(bare.mutex(name).try_acquire(brief()).error(), errc::invalid_argument) << name;
+    }
+}
+
 TEST_F(redis_lease, a_lock_of_another_program_on_the_same_key_excludes_us_and_ours_it) {
     ASSERT_EQ(server.raw("SET", "lock:job", "somebody", "NX", "PX", 600), reply::status("OK"));
     EXPECT_EQ(one.mutex("job").try_acquire(brief()).error(), errc::busy);

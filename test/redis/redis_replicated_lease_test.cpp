@@ -69,6 +69,48 @@ TEST(quarantine, leases_that_the_promoted_server_knows_are_kept_and_its_line_wai
     EXPECT_GT(next.get(), fence);
 }
 
+// The marker is written by grants alone. B sees none, only renewals; A is master again, with the
+// same run id as ever.
+TEST(quarantine, a_master_that_was_demoted_and_promoted_again_is_another_one) {
+    test::redis_server a;
+    test::redis_server b({.replica_of = a.port()});
+    auto client = connect(a.url(), "&quarantine=2s");
+    await_first_grants(client);
+    auto held = client.mutex("job").acquire({.ttl = 2s, .wait = 5s}).value();
+    ASSERT_TRUE(std::move(held).release());
+    EXPECT_EQ(a.raw("WAIT", 1, 5000), reply::integer(1));
+    b.raw("REPLICAOF", "NO", "ONE");
+    a.raw("REPLICAOF", "127.0.0.1", std::to_string(b.port()));
+    test::wait_for("A to follow B", [&] {
+        return a.raw("INFO", "replication").text().find("master_link_status:up") !=
+               std::string::npos;
+    });
+    a.raw("REPLICAOF", "NO", "ONE");
+    test::wait_for("the quarantine", [&] {
+        const auto got = client.mutex("job").try_acquire({.ttl = 1s});
+        return !got && got.error().detail.find("promoted") != std::string::npos;
+    });
+    EXPECT_TRUE(client.mutex("job").acquire({.ttl = 2s, .wait = 20s}));
+}
+
+TEST(quarantine, a_promoted_server_of_which_nothing_is_known_is_in_it) {
+    test::redis_server a;
+    test::redis_server b({.replica_of = a.port()});
+    test::wait_for("B to follow A", [&] {
+        return b.raw("INFO", "replication").text().find("master_link_status:up") !=
+               std::string::npos;
+    });
+    test::wait_for("B to be older than the window", [&] {
+        const std::string about = b.raw("INFO", "server").text();
+        const std::string key = "uptime_in_seconds:";
+        return std::stoi(about.substr(about.find(key) + key.size())) >= 2;
+    });
+    b.raw("REPLICAOF", "NO", "ONE");
+    auto client = connect(b.url(), "&quarantine=1s");
+    EXPECT_EQ(client.mutex("job").try_acquire({.ttl = 1s}).error(), errc::unavailable);
+    EXPECT_TRUE(client.mutex("job").acquire({.ttl = 1s, .wait = 20s}));
+}
+
 TEST(quarantine, a_ttl_that_it_would_not_outlast_is_refused) {
     test::redis_server server;
     auto client = connect(server.url(), "&quarantine=2s");

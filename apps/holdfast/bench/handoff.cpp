@@ -146,7 +146,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
                                 "Processes with a client each, instead of threads");
     processes->default_str("")->excludes(threads);
-    add_whole(*words, "--local-passes", options->local_passes, {0, 1000},
+    add_whole(*words, "--local-passes", options->local_passes, {0, 100},
               "Passes inside a process before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each stays away after it");

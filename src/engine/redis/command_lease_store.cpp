@@ -25,6 +25,12 @@ bool stands_in_line(const lease_request& request) {
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
 }
 
+// The name was taken by a first step, and then something failed: whoever asked must ask again or
+// leave. Leaving for it here would be wrong, since a leave that is late could end a later grant.
+void doubt(result<lease_reply>& out) {
+    if (!out) out.error().code = errc::outcome_unknown;
+}
+
 }  // namespace
 
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
@@ -46,6 +52,13 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
     if (mode.type != lease_mode::kind::exclusive) {
         return error{errc::unsupported, "this engine grants exclusive leases only"};
+    }
+    const std::string& name = name_of(request).value();
+    if (options_.prefix.empty() && (is_shared_key(name) || is_side_key(name))) {
+        return error{errc::invalid_argument,
+                     fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
+                                 "name",
+                                 name)};
     }
     const auto* asked = std::get_if<ask::acquire>(&request);
     const duration window = options_.quarantine;
@@ -105,7 +118,7 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
         took = took || one.took();
         if (!meant) continue;
         out = std::move(*meant);
-        if (took && !out) undo(request, give_up);
+        if (took) doubt(out);
         return;
     }
 }
@@ -144,7 +157,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
         left = std::move(rest);
     }
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (took[i] && !replies[i]) undo(requests[i], give_up);
+        if (took[i]) doubt(replies[i]);
     }
 }
 
@@ -178,14 +191,6 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
                          ? std::move(*all->in[i])
                          : fail(errc::outcome_unknown, "the replicas did not answer in time");
     }
-}
-
-// The name was taken, but its fence could not be had: nobody must wait for the ttl.
-void command_lease_store::undo(const lease_request& request, time_point give_up) {
-    const auto& asked = std::get<ask::acquire>(request);
-    const lease_request leave = ask::leave{asked.name, asked.owner, asked.mode};
-    result<lease_reply> ignored;
-    exchange_one(leave, ignored, give_up);
 }
 
 // Two commands that are submitted may part and change their order, so an acquire goes the full way.

@@ -48,7 +48,6 @@ private:
                              std::span<result<lease_reply>> replies, time_point give_up);
     void submit_one(lease_request request, std::string_view channel, time_point give_up,
                     std::function<void(result<lease_reply>)> done);
-    void undo(const lease_request& request, time_point give_up);
 
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options options_;

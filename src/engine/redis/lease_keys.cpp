@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view fence_name = "holdfast:fence";
 constexpr std::string_view boot_name = "holdfast:boot";
+constexpr std::string_view line_end = ":line";
+constexpr std::string_view waiters_end = ":waiters";
 
 // What is computed for a slot, once for all.
 struct slot_texts {
@@ -55,30 +57,30 @@ std::string_view fence_key(std::string_view lock, key_scope scope) {
 }
 
 std::string key_beside(std::string_view key, std::string_view end) {
-    std::string_view tag;
+    std::string_view tag = key;
     std::string_view rest;
-    if (!hash_tag(key).empty()) {
-        rest = key;
-    } else if (key.find('}') == std::string_view::npos) {
-        tag = key;
-    } else {
+    if (key.find('}') != std::string_view::npos) {
         tag = slot_tag(hash_slot(key));
         rest = key;
     }
     std::string made;  // appended, not added: one allocation
     made.reserve(tag.size() + rest.size() + end.size() + 2);
-    if (!tag.empty()) made.append("{").append(tag).append("}");
+    made.append("{").append(tag).append("}");
     return made.append(rest).append(end);
 }
 
 lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
     lease_keys keys;
     keys.lock = lock_key(prefix, name);
-    keys.line = key_beside(keys.lock, ":line");
-    keys.waiters = key_beside(keys.lock, ":waiters");
+    keys.line = key_beside(keys.lock, line_end);
+    keys.waiters = key_beside(keys.lock, waiters_end);
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
     return keys;
+}
+
+bool is_side_key(std::string_view key) noexcept {
+    return key.starts_with('{') && (key.ends_with(line_end) || key.ends_with(waiters_end));
 }
 
 bool is_shared_key(std::string_view key) noexcept {

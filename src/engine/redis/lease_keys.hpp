@@ -14,10 +14,10 @@
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
 ///
-/// All keys of a name are in one hash slot. A name that brings a hash tag of its own ("a{b}c")
-/// keeps it: its other keys are then `lock:a{b}c:line`. One whose braces do not make a tag but
-/// would break ours ("a}b") gets a computed tag that lands in the same slot. In a Cluster the last
-/// two exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
+/// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
+/// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
+/// lock starts with a brace, and no name's lock can be another's line. In a Cluster the last two
+/// exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
 namespace holdfast {
 
 /// Whether a counter is shared by all names of a server, or by those of a slot.
@@ -36,10 +36,13 @@ struct lease_keys {
 /// The counter of fences for a lock's key. The view lives for ever.
 [[nodiscard]] std::string_view fence_key(std::string_view lock, key_scope scope);
 
-/// A key in the same slot as `key`: "{key}:end", or with the tag that it has or needs.
+/// A key in the same slot as `key`: "{key}:end", or with a computed tag.
 [[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
 
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
+
+/// Does it look like a key beside a lock? Only a lock without a prefix can.
+[[nodiscard]] bool is_side_key(std::string_view key) noexcept;
 
 /// Is it one of the keys that belong to no name?
 [[nodiscard]] bool is_shared_key(std::string_view key) noexcept;

@@ -2,6 +2,7 @@
 #include "engine/redis/replicated_lanes.hpp"
 
 #include "core/hash_slot.hpp"
+#include "core/validity.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +15,15 @@ namespace {
 // How often the owners of slots are read anew. A lane that is wrong answers an error, never a
 // grant.
 constexpr duration slots_age = std::chrono::seconds(10);
+constexpr duration slots_patience = std::chrono::milliseconds(500);
 
 const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
+}
+
+bool is_elsewhere(const reply& answer) {
+    const auto starts = [&](std::string_view word) { return answer.text().starts_with(word); };
+    return answer.is_error() && (starts("MOVED") || starts("ASK") || starts("READONLY"));
 }
 
 // Nothing depends on the replicas knowing of an end: without them the lease runs out.
@@ -30,8 +37,7 @@ bool must_be_confirmed(const lease_reply& meant) {
 /// One connection to one master, and the thread that drives it.
 class replicated_lanes::lane {
 public:
-    lane(std::shared_ptr<command_engine> engine, const command_lease_options& options)
-        : engine_(std::move(engine)), options_(options) {
+    explicit lane(replicated_lanes& all) : all_(all), engine_(all.engine_), options_(all.options_) {
         thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
     }
     ~lane() {
@@ -64,6 +70,7 @@ private:
                 queue_.erase(queue_.begin(), end);
             }
             carry(batch);
+            all_.read_slots_again();
         }
     }
 
@@ -87,6 +94,7 @@ private:
         }
         std::vector<result<lease_reply>> answers = exchange(batch, give_up);
         confirm(batch, answers, give_up);
+        if (elsewhere_) session_.reset();
         for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(answers[i]));
     }
 
@@ -101,13 +109,14 @@ private:
         session_->exchange(commands, replies, give_up);
         std::vector<result<lease_reply>> answers;
         bool broken = false;
+        elsewhere_ = false;
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            // MOVED and the like: another master by now, which the next lane will find.
-            const bool elsewhere = replies[i] && replies[i]->is_error();
-            broken = broken || !replies[i] || elsewhere;
+            broken = broken || !replies[i];
+            if (replies[i] && is_elsewhere(*replies[i])) elsewhere_ = true;
             answers.push_back(*ready[i].interpret({&replies[i], 1}));
         }
         if (broken) session_.reset();
+        if (elsewhere_) all_.distrust_slots();
         return answers;
     }
 
@@ -135,28 +144,20 @@ private:
         if (heard >= static_cast<std::int64_t>(options_.replicas)) return;
         for (std::size_t i = 0; i < answers.size(); ++i) {
             if (!counts(answers[i])) continue;
-            if (std::holds_alternative<answer::granted>(*answers[i])) {
-                undo(std::get<ask::acquire>(batch[i].request), give_up);
-            }
-            answers[i] = fail(errc::unavailable,
+            // Whoever asked has to ask again or to leave: the master may go on thinking that it is
+            // granted. A leave from here could come late, and end a later grant.
+            answers[i] = fail(errc::outcome_unknown,
                               fmt::format("'{}': {}", name_of(batch[i].request).value(), why));
         }
     }
 
-    // Given back, so that nobody waits for the ttl of a lease that nobody believes in.
-    void undo(const ask::acquire& asked, time_point give_up) {
-        const lease_request leave = ask::leave{asked.name, asked.owner, asked.mode};
-        lease_commands one;
-        one.make(options_, leave, {}, lease_way::full);
-        result<reply> ignored;
-        engine_->exchange(one.commands(), {&ignored, 1}, give_up);
-    }
-
     static constexpr std::size_t most_together = 1000;
 
+    replicated_lanes& all_;
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options& options_;
     std::unique_ptr<command_session> session_;
+    bool elsewhere_ = false;  // this batch met a name that another master has by now
     std::mutex mutex_;
     std::condition_variable_any ready_;
     std::deque<job> queue_;
@@ -181,21 +182,41 @@ replicated_lanes::lane& replicated_lanes::lane_for(std::string_view lock, time_p
     if (options_.scope == key_scope::slot) master = master_of(hash_slot(lock), give_up);
     const std::scoped_lock guard(mutex_);
     auto& here = lanes_[master];
-    if (here == nullptr) here = std::make_unique<lane>(engine_, options_);
+    if (here == nullptr) here = std::make_unique<lane>(*this);
     return *here;
 }
 
-// The id of the node that serves the slot, as far as is known: an id that is out of date only makes
-// lanes share a thread until the next reading.
-std::string replicated_lanes::master_of(unsigned slot, time_point give_up) {
+void replicated_lanes::distrust_slots() {
+    const std::scoped_lock guard(mutex_);
+    slots_read_ = time_point::min();
+}
+
+// By a lane that has just been answered, so that nobody waits for it. Short, in case the node that
+// is asked hangs.
+void replicated_lanes::read_slots_again() {
     const time_point now = engine_->time().now();
-    std::unique_lock held(mutex_);
-    if (slots_.empty() || now >= slots_read_ + slots_age) {
+    {
+        const std::scoped_lock guard(mutex_);
+        if (options_.scope == key_scope::server || now < later(slots_read_, slots_age)) return;
         slots_read_ = now;
+    }
+    auto read = read_shards(*engine_, later(now, slots_patience));
+    const std::scoped_lock guard(mutex_);
+    if (read) slots_ = std::move(*read);
+}
+
+// The id of the node that serves the slot, as far as is known: one that is out of date answers an
+// error, and is asked for anew. Waits only before the first reading.
+std::string replicated_lanes::master_of(unsigned slot, time_point give_up) {
+    std::unique_lock held(mutex_);
+    if (slots_.empty()) {
         held.unlock();
         auto read = read_shards(*engine_, give_up);
         held.lock();
-        if (read) slots_ = std::move(*read);
+        if (read) {
+            slots_ = std::move(*read);
+            slots_read_ = engine_->time().now();
+        }
     }
     for (const slot_range& one : slots_) {
         if (one.first <= slot && slot <= one.last) return one.master;

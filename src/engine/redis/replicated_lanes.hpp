@@ -22,8 +22,8 @@
 /// WAIT speaks of the writes of its own connection, so these requests travel on connections of
 /// their own: a lane for each master, with a thread. Whatever has gathered while a lane was out is
 /// sent together and confirmed by one WAIT (group commit), so many callers share its price. A grant
-/// or a renewal that too few replicas confirm in time is an error, and the grant is given back; a
-/// master that is cut off from its replicas cannot keep a lease alive.
+/// or a renewal that too few replicas confirm in time is outcome_unknown: who asked asks again, and
+/// leaves in the end. A master that is cut off from its replicas cannot keep a lease alive.
 ///
 /// Each master is apart: one that hangs holds up its own lane only.
 namespace holdfast {
@@ -51,13 +51,15 @@ private:
 
     [[nodiscard]] lane& lane_for(std::string_view lock, time_point give_up);
     [[nodiscard]] std::string master_of(unsigned slot, time_point give_up);
+    void distrust_slots();
+    void read_slots_again();
 
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options& options_;
     std::mutex mutex_;
-    std::map<std::string, std::unique_ptr<lane>> lanes_;  // by master
     std::vector<slot_range> slots_;
     time_point slots_read_{};
+    std::map<std::string, std::unique_ptr<lane>> lanes_;  // by master; they use all of the above
 };
 
 }  // namespace holdfast

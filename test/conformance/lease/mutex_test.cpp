@@ -198,7 +198,7 @@ TEST_P(mutex_promise, bad_options_are_told_by_their_field_and_leave_nothing) {
     refused({.wait = -1ns}, "wait");
     refused({.max_hold = 0s}, "max_hold");
     refused({.max_hold = -5s}, "max_hold");
-    refused({.local_passes = 1001}, "local_passes");
+    refused({.local_passes = 101}, "local_passes");
     EXPECT_EQ(one.mutex("").acquire().error(), errc::invalid_argument);
     EXPECT_EQ(one.mutex(std::string(513, 'x')).acquire().error(), errc::invalid_argument);
     EXPECT_EQ(one.mutex(std::string_view("a\0b", 3)).acquire().error(), errc::invalid_argument);

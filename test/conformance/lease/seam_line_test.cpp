@@ -144,6 +144,21 @@ TEST_P(lease_seam_line, bounds_the_line) {
     EXPECT_NE(refused->detail.find("full"), std::string::npos) << refused->detail;
 }
 
+TEST_P(lease_seam_line, drops_the_dead_ahead_of_one_that_looks_again) {
+    ASSERT_TRUE(granted(one.acquire(job, a)));
+    party gone(*bed);
+    gone.stand_in_line(job, b);
+    const auto place = two.stand_in_line(job, c);
+    EXPECT_EQ(place.ahead, 1U);
+    answer::busy seen;
+    for (int look = 0; look < 8 && (look == 0 || seen.ahead > 0); ++look) {
+        bed->pass(700ms);
+        ASSERT_TRUE(one.renew(job, a));
+        seen = two.stand_in_line(job, c, place.ticket);
+    }
+    EXPECT_EQ(seen.ahead, 0U);
+}
+
 TEST_P(lease_seam_line, lets_one_that_barges_take_a_free_name_before_the_line) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     auto barging = plain(job, b);

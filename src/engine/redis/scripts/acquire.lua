@@ -69,6 +69,14 @@ if channel ~= '' then
         ticket = tonumber(redis.call('ZSCORE', line, owner))
     end
     ahead = redis.call('ZRANK', line, owner)
+    -- The dead at the head are dropped by whoever looks again, and before anyone is refused.
+    while ahead > 0 and (ARGV[5] ~= '0' or ahead >= tonumber(ARGV[8])) do
+        local first = redis.call('ZRANGE', line, 0, 0)[1]
+        local beat = string.match(redis.call('HGET', waiters, first) or '', '^%d+')
+        if beat and tonumber(beat) * 1000 >= now then break end
+        forget(first)
+        ahead = ahead - 1
+    end
     if ahead >= tonumber(ARGV[8]) then
         redis.call('ZREM', line, owner)
         return {2, ahead}

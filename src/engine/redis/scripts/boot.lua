@@ -2,25 +2,28 @@
 -- Quarantine: a server that was restarted or promoted may have forgotten leases that it, or the
 -- master before it, had granted. Until the longest of them must be over, it grants nothing.
 --
---   boot     hash: run -> the run id of the server that was seen last, until -> when the
---            quarantine is over (server ms); kept for a year
+--   boot     hash: run -> who the server was that was seen last, until -> when the quarantine is
+--            over (server ms); kept for a year
 --
--- The last of ARGV is the window in ms (0: no quarantine). A server of which nothing is known, and
--- that has run for longer than the window, is in none.
+-- A server is its run id, which is new after a restart, and its replication id, which is new after
+-- a promotion: a master that was demoted and promoted again is another one. The last of ARGV is the
+-- window in ms (0: no quarantine). A server of which nothing is known is in none if it has run for
+-- longer than the window and was never promoted.
 
 -- The milliseconds until grants are safe again.
 local function quarantine_left(now_us)
     local window = boot and tonumber(ARGV[#ARGV]) or 0
     if window == 0 then return 0 end
     local now = math.floor(now_us / 1000)
-    local about = redis.call('INFO', 'server')
-    local run = string.match(about, 'run_id:(%x+)')
+    local about = redis.call('INFO', 'server', 'replication')
+    local run = string.match(about, 'run_id:(%x+)') .. string.match(about, 'master_replid:(%x+)')
     local known = redis.call('HMGET', boot, 'run', 'until')
     local over = tonumber(known[2] or 0)
     if known[1] ~= run then
         local age = tonumber(string.match(about, 'uptime_in_seconds:(%d+)')) * 1000
         over = now + window
-        if not known[1] then over = now + math.max(window - age, 0) end
+        local promoted = string.match(about, 'master_replid2:(%x+)') ~= string.rep('0', 40)
+        if not known[1] and not promoted then over = now + math.max(window - age, 0) end
         redis.call('HSET', boot, 'run', run, 'until', string.format('%.0f', over))
         redis.call('PEXPIRE', boot, 31536000000)
     end

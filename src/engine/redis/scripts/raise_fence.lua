@@ -5,13 +5,19 @@
 -- connections too.
 --
 -- KEYS  1 fence counter
--- Answers 1. A server that is out of memory cannot raise it, but cannot grant anything either.
+-- Answers 1. A server that is out of memory cannot raise it, so it forgets it: a counter that is
+-- lost starts from the clock.
 
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local top = tonumber(redis.call('GET', KEYS[1]) or 0)
 if top < now then
     local done = redis.pcall('SET', KEYS[1], string.format('%.0f', now), 'PX', 604800000)
-    if done.err and not string.find(done.err, 'OOM', 1, true) then return done end
+    if done.err then
+        if not string.find(done.err, 'OOM', 1, true) then return done end
+        redis.call('DEL', KEYS[1])
+    end
+else
+    redis.call('PEXPIRE', KEYS[1], 604800000)
 end
 return 1

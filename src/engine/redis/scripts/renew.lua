@@ -16,6 +16,9 @@ local slack = 3000
 local left = redis.call('PTTL', lock)
 if string.sub(held, -1) == '+' then
     if left <= slack then return 0 end
+    if held == owner .. '+' and ARGV[3] ~= '0' then
+        redis.pcall('SET', lock, owner .. ARGV[3] .. '+', 'KEEPTTL')
+    end
     if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
     return 2
 end
