@@ -75,7 +75,7 @@ struct channel {
     // The reader's.
     ticket_list reading;
     std::vector<char> room = std::vector<char>(std::size_t{64} << 10);
-    int lonely_rounds = 0;  ///< Round trips in a row with one command in flight.
+    int lonely_rounds = 0;  ///< Round trips in a row with one caller's commands in flight.
 
     // The writer's; the reader's while blocked.
     std::string out;

@@ -172,6 +172,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
         const lock held(mutex_);
         c.reading.splice(c.flying);
     }
+    const bool alone = c.reading.front() != nullptr && c.reading.front()->next == nullptr;
     std::size_t commands = 0;
     std::size_t bytes = 0;
     while (auto one = c.line->replies().next()) {
@@ -198,7 +199,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
         const auto trip =
             std::chrono::floor<std::chrono::microseconds>(time_.now() - c.last_write).count();
         counts_.round_trip_us.add(static_cast<std::uint64_t>(trip));
-        c.lonely_rounds = c.flying_commands > 1 ? 0 : c.lonely_rounds + 1;
+        c.lonely_rounds = alone ? c.lonely_rounds + 1 : 0;
     }
     c.flying_commands -= commands;
     c.flying_bytes -= bytes;
