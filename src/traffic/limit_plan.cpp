@@ -5,6 +5,7 @@
 #include "traffic/traffic_scripts.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace holdfast::detail {
@@ -190,13 +191,19 @@ result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint6
         used = static_cast<std::uint64_t>(answered.number());
     } else {
         const auto& parts = answered.elements();
-        if (parts.size() != 4) {
+        if (parts.size() == 4) {
+            made.allowed = parts[0].number() == 1;
+            used = static_cast<std::uint64_t>(parts[1].number());
+            made.retry_after = std::chrono::microseconds(parts[2].number());
+            made.reset_after = std::chrono::microseconds(parts[3].number());
+        } else if (parts.size() == 2) {  // the usual take of a counter: the rest is known here
+            made.allowed = true;
+            used = static_cast<std::uint64_t>(parts[0].number());
+            const std::int64_t all = (std::abs(parts_) + 1) * window_;
+            made.reset_after = std::chrono::microseconds(all - parts[1].number());
+        } else {
             return fail(errc::corrupt, "a limit's script answered " + to_string(answered));
         }
-        made.allowed = parts[0].number() == 1;
-        used = static_cast<std::uint64_t>(parts[1].number());
-        made.retry_after = std::chrono::microseconds(parts[2].number());
-        made.reset_after = std::chrono::microseconds(parts[3].number());
     }
     made.remaining = used < capacity_ ? capacity_ - used : 0;
     if (made.allowed) return made;

@@ -1,27 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- KEYS  1 counts
 -- ARGV  1 how many  2 limit  3 width_us of a part  4 parts, negative for unbiased  [5 look | give]
--- Answers as sliding_counter.lua.
+-- Answers as sliding_counter.lua, or {used, how far the part is in, us} for the usual take below.
 
 --@include server_time.lua
 
 -- Nearly every take falls into the part that the last one fell into: it changes one number, and
 -- leaves the rest of the text, and the expiry, as they are.
 if not ARGV[5] then
-    local width, parts = tonumber(ARGV[3]), tonumber(ARGV[4])
+    local width = tonumber(ARGV[3])
     local into = server_now % width
     local at, total, rest = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)( .*)$')
     if at and at * width == server_now - into then
         local used = total + ARGV[1]
-        if parts < 0 then
+        if string.sub(ARGV[4], 1, 1) == '-' then
             local oldest = string.match(rest, '%d+$')
-            parts = -parts
             used = total - oldest + oldest * (width - into) / width + ARGV[1]
         end
         if used <= tonumber(ARGV[2]) then
             redis.call('SET', KEYS[1], string.format('%s %d%s', at, total + ARGV[1], rest),
                 'KEEPTTL')
-            return {1, math.ceil(used), 0, (parts + 1) * width - into}
+            return {math.ceil(used), into}
         end
     end
 end
