@@ -18,7 +18,8 @@ inline constexpr duration longest_wait = std::chrono::seconds(1);
 
 [[nodiscard]] inline timespec timeout_until(time_point when, time_point now,
                                             duration slice = longest_wait) noexcept {
-    const duration left = std::clamp<duration>(when - now, duration::zero(), slice);
+    // The first moment that there is stands for "at once": too far away to subtract from.
+    const duration left = when <= now ? duration::zero() : std::min<duration>(when - now, slice);
     const auto whole = std::chrono::floor<std::chrono::seconds>(left);
     return {.tv_sec = static_cast<time_t>(whole.count()),
             .tv_nsec = static_cast<long>((left - whole).count())};
