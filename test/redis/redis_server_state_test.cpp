@@ -91,7 +91,7 @@ TEST(redis_writing,
     ASSERT_FALSE(r);
     // A part is on its way, and the server may yet read the rest: nobody can know.
     EXPECT_EQ(r.error(), errc::outcome_unknown) << to_string(r.error());
-    EXPECT_LT(taken, 2s);
+    EXPECT_LT(taken, 4s) << "by its own deadline, not by the server's return";
     const auto other = behind.get();
     ASSERT_FALSE(other);
     server.resume();
