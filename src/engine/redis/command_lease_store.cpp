@@ -16,10 +16,6 @@
 namespace holdfast {
 namespace {
 
-const lock_name& name_of(const lease_request& request) {
-    return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
-}
-
 bool stands_in_line(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;

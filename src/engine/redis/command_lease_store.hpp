@@ -16,7 +16,8 @@
 
 /// Leases on whatever speaks Redis commands.
 ///
-/// Each request takes one trip (lease_commands.hpp). A waiter's grant comes as a message on this
+/// A request takes one trip (lease_commands.hpp), and a second one when others turn out to want the
+/// name, which is then remembered for a while. A waiter's grant comes as a message on this
 /// client's own channel, sent by the script that released: a wake means owned.
 namespace holdfast {
 

@@ -2,6 +2,7 @@
 #include <holdfast/guarded_write.hpp>
 
 #include "core/hash_slot.hpp"
+#include "engine/redis/lease_commands.hpp"
 #include "engine/redis/lease_keys.hpp"
 
 #include <fmt/format.h>
@@ -14,10 +15,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t most_fence = (std::uint64_t{1} << 53) - 1;
-
-std::int64_t to_ms(duration d) {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
 
 bool is_sql_name(std::string_view name) {
     const auto plain = [](char c) {

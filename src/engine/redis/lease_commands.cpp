@@ -46,16 +46,19 @@ constexpr std::int64_t least_fence = 1'600'000'000'000'000;
 // A look at a lock that another program keeps for ever, or whose holder has long to go.
 constexpr duration longest_look = std::chrono::seconds(1);
 
-// An engine counts in milliseconds. Rounded up, so that it never ends before we stop believing.
-std::int64_t to_ms(duration d) {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
-
 fencing_token fence_of(std::int64_t number) {
     return {static_cast<std::uint64_t>(number)};
 }
 
 }  // namespace
+
+std::int64_t to_ms(duration d) {
+    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
+}
+
+const lock_name& name_of(const lease_request& request) {
+    return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
+}
 
 std::vector<std::string> raise_fence_command() {
     return {"EVAL", scripts().raise_fence.source(), "1",

@@ -59,6 +59,11 @@ struct command_lease_options {
     }
 };
 
+/// A server counts in milliseconds. Rounded up, so that it never ends before we stop believing.
+[[nodiscard]] std::int64_t to_ms(duration d);
+
+[[nodiscard]] const lock_name& name_of(const lease_request& request);
+
 enum class lease_way : std::uint8_t { swift, full };
 
 /// One request as one or two commands: the words, and what they point to. Does not move.

@@ -17,10 +17,6 @@ namespace {
 constexpr duration slots_age = std::chrono::seconds(10);
 constexpr duration slots_patience = std::chrono::milliseconds(500);
 
-const lock_name& name_of(const lease_request& request) {
-    return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
-}
-
 bool is_elsewhere(const reply& answer) {
     const auto starts = [&](std::string_view word) { return answer.text().starts_with(word); };
     return answer.is_error() && (starts("MOVED") || starts("ASK") || starts("READONLY"));
