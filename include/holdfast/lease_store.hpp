@@ -2,6 +2,8 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/lease_info.hpp>
+#include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
 
 #include <cstdint>
@@ -19,16 +21,6 @@
 /// (name, owner), so a retry after a lost reply is safe; a batch is a span; a quorum is a store
 /// made of stores; and a simulator can lose, delay and repeat the same values.
 namespace holdfast {
-
-/// How a name is held.
-struct lease_mode {
-    enum class kind : std::uint8_t { exclusive, shared, permit };
-    kind type = kind::exclusive;
-    std::uint32_t permits = 1;  ///< For `permit`: how many are taken …
-    std::uint32_t limit = 1;    ///< … of how many there are.
-
-    friend bool operator==(const lease_mode&, const lease_mode&) = default;
-};
 
 /// A waiter's place in line, as the engine gave it. Handed back at the next look, so that the place
 /// is kept even if the engine forgot the line. 0: not in line yet.
@@ -112,7 +104,10 @@ struct released {
 };
 
 /// The owner does not hold the name (any more).
-struct lost {};
+struct lost {
+    /// The words of whoever evicted it; empty if nobody did.
+    std::string reason;
+};
 
 }  // namespace answer
 
@@ -144,17 +139,6 @@ struct capabilities {
     bool listing = false;  ///< list() answers.
 };
 
-/// One name that is held, as an operator sees it. The owner is a secret and is not here.
-struct lease_info {
-    std::string name;
-    lease_mode mode;
-    /// 0 if the engine does not know it (yet): another program's lock, or one that is too young.
-    fencing_token fence;
-    /// Empty if it never expires (another program's lock without a ttl).
-    std::optional<duration> remaining;
-    std::uint32_t waiters = 0;
-};
-
 /// Thread safety: all members may be called from any thread.
 class lease_store {
 public:
@@ -184,9 +168,25 @@ public:
     /// The engine's time of day. Errors: unsupported, unavailable, …
     [[nodiscard]] virtual result<wall_time> time_of_day(time_point give_up);
 
+    /// Who is asking, for whoever lists the names; told once, before the first request. The store
+    /// may write it down when it first has to. `id` is in each of this client's owners.
+    virtual void introduce(const client_id& id, const client_label& who);
+
     /// The names that start with `prefix` and are held now, in the order of names.
     [[nodiscard]] virtual result<std::vector<lease_info>> list(std::string_view prefix,
                                                                time_point give_up) = 0;
+
+    /// One name with its holders and its whole line; nothing if it is neither held nor waited for.
+    /// Errors: unsupported, unavailable, …
+    [[nodiscard]] virtual result<std::optional<lease_info>> inspect(const lock_name& name,
+                                                                    time_point give_up);
+
+    /// Takes the name from whoever holds it, by an operator's word, and hands it to the next in
+    /// line. Those who held it learn the reason at their next renewal at the latest; until then
+    /// they believe in it, and only their fences stop them. Answers how many held it.
+    /// Errors: unsupported, unavailable, …
+    [[nodiscard]] virtual result<std::uint32_t> evict(const lock_name& name,
+                                                      std::string_view reason, time_point give_up);
 };
 
 }  // namespace holdfast

@@ -33,16 +33,38 @@ private:
     std::string value_;
 };
 
+/// Which client asks: drawn once for each, 48 random bits as 12 hex digits. Not a secret.
+class client_id {
+public:
+    [[nodiscard]] static client_id draw(entropy& source);
+
+    [[nodiscard]] const std::string& value() const noexcept { return value_; }
+    friend auto operator<=>(const client_id&, const client_id&) = default;
+
+private:
+    explicit client_id(std::string text) : value_(std::move(text)) {}
+    std::string value_;
+};
+
 /// Who holds it: drawn anew for each acquisition, 128 random bits as 32 hex digits.
 /// Whoever knows it can release the lease: it is a secret, and is never logged or listed.
 class owner_token {
 public:
     [[nodiscard]] static owner_token draw(entropy& source);
 
+    /// One that begins with the client's id, so that a listing can tell whose it is. The other 80
+    /// bits are its secret.
+    [[nodiscard]] static owner_token draw(entropy& source, const client_id& client);
+
     /// An owner that came over a wire. Errors: corrupt, if it is not 32 hex digits.
     [[nodiscard]] static result<owner_token> parse(std::string_view text);
 
     [[nodiscard]] const std::string& value() const noexcept { return value_; }
+
+    /// The id of the client that drew it, if it was drawn by one.
+    [[nodiscard]] std::string_view client() const noexcept {
+        return std::string_view(value_).substr(0, 12);
+    }
     friend auto operator<=>(const owner_token&, const owner_token&) = default;
 
 private:

@@ -15,4 +15,16 @@ result<wall_time> lease_store::time_of_day(time_point /*give_up*/) {
     return fail(errc::unsupported, "this engine does not tell the time of day");
 }
 
+void lease_store::introduce(const client_id& /*id*/, const client_label& /*who*/) {}
+
+result<std::optional<lease_info>> lease_store::inspect(const lock_name& /*name*/,
+                                                       time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine does not tell who holds a name");
+}
+
+result<std::uint32_t> lease_store::evict(const lock_name& /*name*/, std::string_view /*reason*/,
+                                         time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine cannot take a name from its holder");
+}
+
 }  // namespace holdfast

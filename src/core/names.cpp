@@ -30,6 +30,20 @@ std::size_t utf8_length(std::string_view text) {
     return 4;
 }
 
+template <std::size_t Bytes>
+std::string random_digits(entropy& source) {
+    std::array<std::byte, Bytes> bits{};
+    source.fill(bits);
+    std::string text;
+    text.reserve(2 * Bytes);
+    for (const std::byte b : bits) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        text += digits[std::to_integer<unsigned>(b) >> 4];
+        text += digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return text;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
@@ -65,17 +79,16 @@ result<lock_name> lock_name::make(std::string_view text) {
     return lock_name(text);
 }
 
+client_id client_id::draw(entropy& source) {
+    return client_id(random_digits<6>(source));
+}
+
 owner_token owner_token::draw(entropy& source) {
-    std::array<std::byte, 16> bits{};
-    source.fill(bits);
-    std::string text;
-    text.reserve(2 * bits.size());
-    for (const std::byte b : bits) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        text += digits[std::to_integer<unsigned>(b) >> 4];
-        text += digits[std::to_integer<unsigned>(b) & 15];
-    }
-    return owner_token(std::move(text));
+    return owner_token(random_digits<16>(source));
+}
+
+owner_token owner_token::draw(entropy& source, const client_id& client) {
+    return owner_token(client.value() + random_digits<10>(source));
 }
 
 result<owner_token> owner_token::parse(std::string_view text) {

@@ -46,7 +46,7 @@ acquisition::action acquisition::start() {
     ++runtime_.count().waiting;
     if (runtime_.lines().enter(name_, me_) == local_lines::turn::ask) return ask_engine();
     stood_behind_ = true;
-    seat_.emplace(runtime_.room(), owner_token::draw(runtime_.chance()), me_);
+    seat_.emplace(runtime_.room(), owner_token::draw(runtime_.chance(), runtime_.id()), me_);
     return stand_behind();
 }
 
@@ -97,7 +97,7 @@ acquisition::action acquisition::behind(const waiter::event& event) {
 }
 
 acquisition::action acquisition::ask_engine() {
-    owner_token owner = owner_token::draw(runtime_.chance());
+    owner_token owner = owner_token::draw(runtime_.chance(), runtime_.id());
     // Any spread will do for retries: the owner is as random as a draw of its own.
     const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
     machine_.emplace(acquire_plan{.name = name_,

@@ -9,6 +9,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -27,6 +31,12 @@ std::string in_ms(duration d) {
 
 constexpr std::uint32_t most_passes = 100;
 
+client_label this_program() {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
+    return {.host = host.data(), .pid = ::getpid(), .program = ::program_invocation_short_name};
+}
+
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
     local_lines& lines;
@@ -42,10 +52,12 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
     : store_(std::move(store)),
       options_(options),
       clock_(*options.time),
+      id_(client_id::draw(*options.chance)),
       report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_)),
       keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_)),
       usher_(std::make_unique<usher>(store_, clock_)),
       generation_(fork_generation()) {
+    store_->introduce(id_, this_program());
     store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
 }
 

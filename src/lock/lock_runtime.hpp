@@ -48,6 +48,7 @@ public:
 
     // The parts, for one acquisition.
     [[nodiscard]] clock& time() const noexcept { return clock_; }
+    [[nodiscard]] const client_id& id() const noexcept { return id_; }
     [[nodiscard]] entropy& chance() const noexcept { return *options_.chance; }
     [[nodiscard]] duration request_timeout() const noexcept { return options_.request_timeout; }
     [[nodiscard]] local_lines& lines() noexcept { return lines_; }
@@ -80,6 +81,7 @@ private:
     std::shared_ptr<lease_store> store_;
     client_options options_;
     clock& clock_;
+    const client_id id_;
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<reporter> report_;
     std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/lease_mode.hpp>
+#include <holdfast/names.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Who holds what, and who waits for it, as an operator sees it. Owners are secrets and not here.
+namespace holdfast {
+
+/// Who a client says it is: for people, not proven. Empty if the engine does not know it: another
+/// program's lock, or a client that could not introduce itself.
+struct client_label {
+    std::string host;
+    std::int64_t pid = 0;
+    std::string program;
+
+    friend bool operator==(const client_label&, const client_label&) = default;
+};
+
+/// One that holds a name, or some permits of it.
+struct holder_info {
+    client_label who;
+    /// Since when, by the engine's time; empty if it does not know.
+    std::optional<wall_time> since;
+    /// 0 if the engine does not know it (yet): another program's lock, or one that is too young.
+    fencing_token fence;
+    /// Empty if it never expires (another program's lock without a ttl).
+    std::optional<duration> remaining;
+    std::uint32_t permits = 1;
+};
+
+/// One that waits in the engine's line. Those behind it in its own process are not known there.
+struct waiter_info {
+    client_label who;
+    std::optional<wall_time> since;
+    lease_mode mode;
+};
+
+/// One name that is held or waited for.
+struct lease_info {
+    std::string name;
+    lease_mode mode;  ///< Of its holders. For permits: all that are held, of how many.
+    /// The latest of its holders'.
+    fencing_token fence;
+    /// Until the last of its holders is over; empty if one never is.
+    std::optional<duration> remaining;
+    std::uint32_t waiters = 0;
+    std::vector<holder_info> holders;  ///< At most some hundred, the oldest first.
+    std::vector<waiter_info> line;     ///< In order; only inspect() fills it.
+};
+
+}  // namespace holdfast
