@@ -6,6 +6,7 @@
 #include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/lease_set.hpp>
 #include <holdfast/lease_store.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
@@ -13,10 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// A client of one engine: where everything starts.
 namespace holdfast {
@@ -75,6 +79,30 @@ public:
     [[nodiscard]] holdfast::recursive_mutex recursive_mutex(std::string_view name,
                                                             acquire_options defaults = {});
 
+    /// Most names that one call takes.
+    static constexpr std::size_t max_names = 1000;
+
+    /// All of these names or none. One trip when nobody else has one of them; otherwise it waits
+    /// for them in an order of its own, so that two who want some of the same names never block
+    /// each other, whatever order they name them in. A name that comes twice is refused.
+    /// Errors: as mutex::acquire(), nothing is held then; lease_lost (one was lost while another
+    /// was waited for); invalid_argument (no name, a bad one, one twice, more than max_names).
+    /// Blocks: for at most `wait` over all of them, plus a moment to give back what was got.
+    [[nodiscard]] result<lease_set> acquire_all(std::span<const std::string_view> names,
+                                                const acquire_options& options = {});
+    [[nodiscard]] result<lease_set> acquire_all(std::initializer_list<std::string_view> names,
+                                                const acquire_options& options = {});
+
+    /// As many of these names as are to be had at once, in one trip; each has its own outcome, in
+    /// the order of the names. It never waits, whatever `wait` says: who holds some and waits for
+    /// others could wait for ever. Of a name that comes twice, one is busy.
+    /// Errors, for each: as mutex::try_acquire(). More than max_names: invalid_argument for all.
+    /// Blocks: one trip where the engine allows it.
+    [[nodiscard]] std::vector<result<lease>> acquire_each(std::span<const std::string_view> names,
+                                                          const acquire_options& options = {});
+    [[nodiscard]] std::vector<result<lease>> acquire_each(
+        std::initializer_list<std::string_view> names, const acquire_options& options = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The engine as one that carries out Redis commands; null if it is not one.
@@ -118,6 +146,7 @@ public:
 
 private:
     friend class holdfast::mutex;
+    friend class lock_manager;
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::shared_ptr<command_engine> commands_;
     entropy* chance_;

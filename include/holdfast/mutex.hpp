@@ -109,6 +109,8 @@ public:
     [[nodiscard]] const lease& current() const;
 
 private:
+    friend class lock_manager;
+    mutex(std::shared_ptr<detail::lock_runtime> runtime, lock_name name, acquire_options defaults);
     bool lock_within(duration wait);
 
     std::shared_ptr<detail::lock_runtime> runtime_;

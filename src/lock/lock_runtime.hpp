@@ -13,10 +13,13 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_set.hpp>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 /// What a client is inside: a store, the keeper of what is held, the room of those who wait, the
 /// usher of those who wait without a thread.
@@ -34,6 +37,12 @@ public:
     [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options);
     void acquire_async(const lock_name& name, const acquire_options& options,
                        mutex::acquire_completion done);
+    // Several names in as few trips as the engine allows (lock_batches.cpp).
+    [[nodiscard]] std::vector<result<lease>> acquire_each(std::span<const lock_name> names,
+                                                          const acquire_options& options);
+    [[nodiscard]] result<lease_set> acquire_all(std::vector<lock_name> names,
+                                                const acquire_options& options);
+    [[nodiscard]] std::vector<result<void>> release_each(std::vector<lease> leases);
     [[nodiscard]] result<void> release(lease_state& state);
     void release_async(std::shared_ptr<lease_state> state, lease::release_completion done);
     void abandon(lease_state& state) noexcept;
@@ -78,6 +87,8 @@ public:
 
 private:
     void claim(lease_info& seen) const;
+    [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
+                                                            const acquire_options& options);
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 

@@ -11,6 +11,10 @@ namespace holdfast {
 mutex::mutex(client& owner, std::string_view name, acquire_options defaults)
     : runtime_(owner.runtime_), name_(lock_name::make(name)), defaults_(std::move(defaults)) {}
 
+mutex::mutex(std::shared_ptr<detail::lock_runtime> runtime, lock_name name,
+             acquire_options defaults)
+    : runtime_(std::move(runtime)), name_(std::move(name)), defaults_(std::move(defaults)) {}
+
 mutex::~mutex() = default;
 
 result<lease> mutex::acquire() {

@@ -17,11 +17,14 @@ public:
 
     [[nodiscard]] int requests() const { return requests_; }
     [[nodiscard]] int renewals() const { return renewals_; }
+    /// Calls of exchange(), each a trip if nobody else wants the names.
+    [[nodiscard]] int exchanges() const { return exchanges_; }
 
     [[nodiscard]] capabilities can() const noexcept override { return inner_->can(); }
     void exchange(std::span<const lease_request> requests, std::span<result<lease_reply>> replies,
                   time_point give_up) override {
         for (const auto& request : requests) count(request);
+        ++exchanges_;
         inner_->exchange(requests, replies, give_up);
     }
     void submit(std::vector<lease_request> requests, time_point give_up,
@@ -52,6 +55,7 @@ private:
     const std::shared_ptr<lease_store> inner_;
     std::atomic<int> requests_ = 0;
     std::atomic<int> renewals_ = 0;
+    std::atomic<int> exchanges_ = 0;
 };
 
 }  // namespace holdfast::test
