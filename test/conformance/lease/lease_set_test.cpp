@@ -11,8 +11,8 @@
 #include <array>
 #include <atomic>
 #include <future>
-#include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -93,10 +93,12 @@ TEST_P(lease_set_promise, callers_that_name_the_same_in_other_orders_never_block
     std::vector<std::jthread> crowd;
     for (std::size_t i = 0; i < callers; ++i) {
         crowd.emplace_back([&, i] {
-            std::mt19937 chance(static_cast<unsigned>(i));
+            seeded_entropy chance(i);
             std::array<std::size_t, 4> order{0, 1, 2, 3};
             for (int round = 0; round < rounds; ++round) {
-                std::ranges::shuffle(order, chance);
+                for (std::size_t k = 3; k > 0; --k) {
+                    std::swap(order[k], order[chance.below(k + 1)]);
+                }
                 std::vector<std::string> names;
                 for (std::size_t k = 0; k < 3; ++k) names.push_back(fmt::format("n{}", order[k]));
                 auto all = (i % 2 == 0 ? one : two).acquire_all(views(names), options(forever));
