@@ -8,7 +8,7 @@
 
 local held = redis.call('GET', KEYS[1]) or ''
 local seen = {held, redis.call('PTTL', KEYS[1])}
-if string.find(held, '^%x+:') and string.sub(held, 33, 33) == ':' then
+if string.find(held, '^%x+:%d*@?%d*%+?$') and string.sub(held, 33, 33) == ':' then
     seen[1] = string.sub(held, 1, 12) .. string.sub(held, 33)
 elseif held ~= '+' and held ~= '' then
     seen[1] = '?'
