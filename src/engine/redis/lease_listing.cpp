@@ -150,7 +150,8 @@ result<std::vector<std::string>> find_keys(command_engine& engine, key_scope sco
 /// One name, and what is still to be asked about it.
 struct found_lease {
     lease_info info;
-    std::string holders{};  ///< The key of those who hold it beside each other; empty: there is one.
+    std::string
+        holders{};  ///< The key of those who hold it beside each other; empty: there is one.
 };
 
 // What a lock's value and its PTTL say; nothing if it is free (by now).
@@ -340,8 +341,8 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
     if (!seen) return std::unexpected(seen.error());
     const auto& parts = seen->elements();
     if (parts.size() < 2) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
-    auto found = describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(),
-                          keys.lock);
+    auto found =
+        describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(), keys.lock);
     if (!found) found.emplace();
     if (auto done = ask_holders(engine, {&*found, 1}, give_up); !done) {
         return std::unexpected(done.error());
