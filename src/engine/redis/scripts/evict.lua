@@ -34,11 +34,11 @@ if #owners > 0 then
     for _, owner in ipairs(owners) do
         redis.pcall('HSET', evicted, owner, ARGV[1])
         tell(ARGV[2] .. string.sub(owner, 1, 12), owner .. ' evicted ' .. ARGV[1])
+        drop(state, owner)
     end
     local keep = math.max(state.left, redis.call('PTTL', evicted) - 60000, 0) + 60000
     redis.call('PEXPIRE', evicted, digits(keep))
 end
-if state.first then redis.call('DEL', holders) end
-state.kind, state.owner, state.first, state.marked = nil, nil, nil, true
+state.kind, state.marked = nil, true
 let_next(state)
 return math.max(#owners, 1)

@@ -139,7 +139,8 @@ local function admit(state, who, kind, permits, most, ms, fence)
     if state.owner then
         state.first = now + state.left
         redis.call('DEL', holders)
-        redis.call('HSET', holders, state.owner, share_text(state.first, state.used, state.fence, state.since))
+        redis.call('HSET', holders, state.owner,
+            share_text(state.first, state.used, state.fence, state.since))
         state.owner = nil
     end
     redis.call('HSET', holders, who, share_text(now + ms, permits, fence, now))
