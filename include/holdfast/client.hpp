@@ -11,6 +11,8 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -79,6 +81,14 @@ public:
     [[nodiscard]] holdfast::recursive_mutex recursive_mutex(std::string_view name,
                                                             acquire_options defaults = {});
 
+    /// The same for one that has readers and writers.
+    [[nodiscard]] holdfast::shared_mutex shared_mutex(std::string_view name,
+                                                      acquire_options defaults = {});
+
+    /// A semaphore of that name and so many permits; does no I/O.
+    [[nodiscard]] holdfast::semaphore semaphore(std::string_view name, std::uint32_t permits,
+                                                acquire_options defaults = {});
+
     /// Most names that one call takes.
     static constexpr std::size_t max_names = 1000;
 
@@ -146,6 +156,8 @@ public:
 
 private:
     friend class holdfast::mutex;
+    friend class holdfast::shared_mutex;
+    friend class holdfast::semaphore;
     friend class lock_manager;
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::shared_ptr<command_engine> commands_;

@@ -39,6 +39,15 @@ recursive_mutex client::recursive_mutex(std::string_view name, acquire_options d
     return {*this, name, std::move(defaults)};
 }
 
+shared_mutex client::shared_mutex(std::string_view name, acquire_options defaults) {
+    return {*this, name, std::move(defaults)};
+}
+
+semaphore client::semaphore(std::string_view name, std::uint32_t permits,
+                            acquire_options defaults) {
+    return {*this, name, permits, std::move(defaults)};
+}
+
 result<lease_set> client::acquire_all(std::span<const std::string_view> names,
                                       const acquire_options& options) {
     if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");

@@ -34,9 +34,13 @@ public:
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options);
     ~lock_runtime();
 
-    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options);
+    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options,
+                                        const lease_mode& mode = {});
     void acquire_async(const lock_name& name, const acquire_options& options,
-                       mutex::acquire_completion done);
+                       const lease_mode& mode, mutex::acquire_completion done);
+    /// `state` becomes another one: the same holding, shared from now on.
+    [[nodiscard]] result<void> downgrade(std::shared_ptr<lease_state>& state);
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits);
     // Several names in as few trips as the engine allows (lock_batches.cpp).
     [[nodiscard]] std::vector<result<lease>> acquire_each(std::span<const lock_name> names,
                                                           const acquire_options& options);
@@ -70,7 +74,7 @@ public:
     [[nodiscard]] static error closed_error();
 
     /// Whether an acquire with these options may begin.
-    [[nodiscard]] result<void> ready(const acquire_options& options) const;
+    [[nodiscard]] result<void> ready(const acquire_options& options, const lease_mode& mode) const;
     [[nodiscard]] result<lease> hand_out(const acquire_plan& plan, const grant& given,
                                          const acquire_options& options, time_point asked);
     /// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
@@ -90,6 +94,9 @@ private:
     [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
                                                             const acquire_options& options);
     [[nodiscard]] bool pass_on(const lease_state& old);
+    [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
+                                           time_point renew_at);
+    [[nodiscard]] error found_lost(lease_state& state);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 
     std::shared_ptr<lease_store> store_;
