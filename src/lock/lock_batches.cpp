@@ -61,7 +61,7 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
                                                       const acquire_options& options) {
     std::vector<result<lease>> got;
     got.reserve(names.size());
-    if (const auto fit = ready(options); !fit) {
+    if (const auto fit = ready(options, {}); !fit) {
         for (std::size_t i = 0; i < names.size(); ++i) got.push_back(std::unexpected(fit.error()));
         return got;
     }
@@ -151,7 +151,7 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
 
 result<lease_set> lock_runtime::acquire_all(std::vector<lock_name> names,
                                             const acquire_options& options) {
-    if (const auto fit = ready(options); !fit) return std::unexpected(fit.error());
+    if (const auto fit = ready(options, {}); !fit) return std::unexpected(fit.error());
     if (options.stop.stop_requested()) {
         return fail(errc::cancelled, "the acquire of several names was cancelled");
     }
