@@ -111,7 +111,7 @@ private:
     }
 
     std::string look_or_leave(int who, actor& me) {
-        // One whose place ran out looks again; whether the engine has noticed yet is its own affair.
+        // One whose place ran out looks again; whether the engine has noticed is its own affair.
         if (below(6) == 0 && model_.has_place(now_, who)) {
             return compare(who, "leave", send(ask::leave{job_, me.owner, me.mode}),
                            model_.leave(now_, who));
