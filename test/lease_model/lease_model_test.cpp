@@ -148,6 +148,7 @@ private:
 
     std::string ask(int who, actor& me, const lease_mode& mode, bool waits, bool turns) {
         const bool had = me.now == actor::state::holding;
+        const fencing_token before = latest_;
         const auto reply = send(ask::acquire{
             .name = job_,
             .owner = me.owner,
@@ -162,8 +163,8 @@ private:
         if (expected.answer == said::granted) {
             const auto fence = std::get<answer::granted>(*reply).fence;
             if (fence != me.fence || !had) {
-                if (fence <= latest_) return fmt::format("fence {} again", fence.value);
-                latest_ = fence;
+                if (fence <= before) return fmt::format("fence {} again", fence.value);
+                latest_ = std::max(latest_, fence);
             }
             me.fence = fence;
             me.mode = mode;

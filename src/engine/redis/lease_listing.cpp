@@ -174,7 +174,10 @@ std::optional<found_lease> describe(const lock_name& name, std::span<const resul
 // False if nobody of them is left.
 bool add_holders(lease_info& info, const reply& told) {
     const auto& parts = told.elements();
-    for (std::size_t i = 0; i + 4 <= parts.size(); i += 4) {
+    if (info.mode.type == lease_mode::kind::permit && !parts.empty()) {
+        info.mode.permits = static_cast<std::uint32_t>(parts[0].number());
+    }
+    for (std::size_t i = 1; i + 4 <= parts.size(); i += 4) {
         const auto number = [&](std::size_t at) { return parts[i + at].number(); };
         info.holders.push_back({.who = {},
                                 .since = {},
