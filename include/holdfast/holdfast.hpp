@@ -11,6 +11,7 @@
 #include <holdfast/decision.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/guarded_write.hpp>
+#include <holdfast/latch.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/limit.hpp>
 #include <holdfast/mutex.hpp>

@@ -46,6 +46,8 @@ public:
 
     [[nodiscard]] capabilities can() const noexcept { return store_->can(); }
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name);
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
@@ -79,6 +81,7 @@ public:
     [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
 
 private:
+    void claim(lease_info& seen) const;
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
                                            time_point renew_at);

@@ -129,21 +129,21 @@ void lease_commands::word(std::integral auto number) {
     word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
 }
 
-void lease_commands::begin(const script& body, std::size_t keys) {
+// A key that is not needed is left empty, and is not sent.
+void lease_commands::begin(const script& body, std::initializer_list<std::string_view> keys) {
+    const auto needed = [](std::string_view key) { return !key.empty(); };
     word("EVALSHA");
     word(body.sha1());
-    word(keys);
-    word(keys_.lock);
+    word(std::ranges::count_if(keys, needed));
+    for (const std::string_view key : keys) {
+        if (needed(key)) word(key);
+    }
 }
 
 void lease_commands::begin_full(const script& body, const command_lease_options& options) {
-    begin(body, options.careful() ? 7 : 6);
-    word(keys_.line);
-    word(keys_.waiters);
-    word(keys_.fence);
-    word(keys_.holders);
-    word(keys_.limit);
-    if (options.careful()) word(keys_.boot);
+    const std::string_view boot = options.careful() ? keys_.boot : std::string_view();
+    begin(body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, keys_.holders, keys_.limit,
+                 keys_.evicted, boot});
 }
 
 void lease_commands::end(repeat again, const script* body) {
@@ -173,7 +173,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         return;
     }
     if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
-        begin(scripts().let_go, 1);
+        begin(scripts().let_go, {keys_.lock});
         word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
         return;
@@ -207,11 +207,9 @@ void lease_commands::make_swift(const ask::acquire& asked) {
 void lease_commands::make_renew(const ask::renew& kept) {
     const bool alone = kept.mode.type == lease_mode::kind::exclusive;
     const script& body = alone ? scripts().renew : scripts().renew_share;
-    begin(body, alone ? 1 : 2);
-    if (!alone) {
-        keys_.holders = holders_key(keys_.lock);
-        word(keys_.holders);
-    }
+    keys_.evicted = evicted_key(keys_.lock);
+    if (!alone) keys_.holders = holders_key(keys_.lock);
+    begin(body, {keys_.lock, keys_.evicted, alone ? std::string_view() : keys_.holders});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
@@ -266,9 +264,9 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
                        lease_mode::kind::exclusive;
-    // Somebody waits; or it is not alone any more, or lost: only the script can tell.
-    if (let_go && (r->number() == 2 || (r->number() == 0 && !alone))) {
-        contended_ = true;
+    // Somebody waits; or it is not alone any more, or lost: only the script can tell, and why.
+    if (let_go && r->number() != 1) {
+        contended_ = r->number() == 2 || !alone;
         return std::nullopt;
     }
     return interpret_full(*r);
@@ -300,12 +298,12 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           [&](const ask::acquire& asked) { return acquired(asked, r); },
                           [&](const ask::renew& asked) -> result<lease_reply> {
                               contended_ = r.number() == 2;
-                              if (r.number() == 0) return answer::lost{};
+                              if (r.number() == 0) return answer::lost{r.text()};
                               return answer::renewed{asked.ttl};
                           },
                           [&](const ask::release&) -> result<lease_reply> {
                               if (r.number() == 1) return answer::released{};
-                              return answer::lost{};
+                              return answer::lost{r.text()};
                           },
                           [&](const ask::leave&) -> result<lease_reply> {
                               return answer::released{r.number() == 1};

@@ -8,6 +8,7 @@
 #include <holdfast/reply.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -114,7 +115,7 @@ private:
     }
     void word(std::string_view text) { words_[used_++] = text; }
     void word(std::integral auto number);
-    void begin(const script& body, std::size_t keys);
+    void begin(const script& body, std::initializer_list<std::string_view> keys);
     void begin_full(const script& body, const command_lease_options& options);
     void make_renew(const ask::renew& kept);
     void end(repeat again, const script* body = nullptr);
