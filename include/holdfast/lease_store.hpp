@@ -52,7 +52,7 @@ struct acquire {
     bool barge = false;
     /// Not 0: the owner holds the name exclusively, with this fence, and wants to share it from now
     /// on. It keeps its fence, and those in line who share come in at once. `lost` if it does not
-    /// hold the name; an engine that cannot tell answers another fence.
+    /// hold the name; an engine that cannot tell answers a higher fence.
     fencing_token turns = {};
 };
 

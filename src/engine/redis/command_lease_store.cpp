@@ -108,6 +108,7 @@ void command_lease_store::stay_known(const lease_request& request, lease_way way
 }
 
 lease_way command_lease_store::way_for(const lease_request& request) const {
+    if (!may_go_swift(options_, request)) return lease_way::full;
     return contended_->recent(name_of(request), engine_->time().now()) ? lease_way::full
                                                                        : lease_way::swift;
 }
@@ -140,7 +141,7 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
     for (lease_way way = way_for(request);; way = lease_way::full) {
         lease_commands one;
         stay_known(request, way);
-        const bool full = way == lease_way::full || options_.careful();
+        const bool full = way == lease_way::full;
         one.make(options_, request, full ? channel_of(request, give_up) : std::string_view(), way);
         std::array<result<reply>, lease_commands::most_commands> answers;
         const std::span<result<reply>> replies(answers.data(), one.commands().size());

@@ -88,11 +88,6 @@ void append_kind(std::string& value, const lease_mode& mode) {
     }
 }
 
-// Whether "nobody holds it" is all that must be known.
-bool may_be_swift(const ask::acquire& asked) {
-    return permits_of(asked.mode) == 1 && asked.turns.value == 0;
-}
-
 // Why a mode cannot be had, by the number that acquire.lua gives it.
 std::string_view why_not(std::int64_t number) {
     switch (number) {
@@ -114,6 +109,13 @@ std::int64_t to_ms(duration d) {
 
 const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
+}
+
+// An acquire must not need to know more than that nobody holds it.
+bool may_go_swift(const command_lease_options& options, const lease_request& request) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked == nullptr) return true;
+    return !options.careful() && permits_of(asked->mode) == 1 && asked->turns.value == 0;
 }
 
 std::vector<std::string> raise_fence_command() {
@@ -153,7 +155,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
                           std::string_view channel, lease_way way) {
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
-    way_ = asked != nullptr && (options.careful() || !may_be_swift(*asked)) ? lease_way::full : way;
+    way_ = may_go_swift(options, request) ? way : lease_way::full;
     used_ = begun_ = numbers_ = count_ = 0;
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);

@@ -71,6 +71,9 @@ struct command_lease_options {
 
 enum class lease_way : std::uint8_t { swift, full };
 
+/// Whether the swift way is open to the request at all.
+[[nodiscard]] bool may_go_swift(const command_lease_options& options, const lease_request& request);
+
 /// One request as up to three commands: the words, and what they point to. Does not move.
 class lease_commands {
 public:

@@ -184,7 +184,10 @@ std::optional<found_lease> describe(const lock_name& name, const lock_value& val
 // As shares.lua tells them.
 void add_holders(lease_info& info, const reply& told) {
     const auto& parts = told.elements();
-    for (std::size_t i = 0; i + 5 <= parts.size(); i += 5) {
+    if (info.mode.type == lease_mode::kind::permit && !parts.empty()) {
+        info.mode.permits = static_cast<std::uint32_t>(parts[0].number());
+    }
+    for (std::size_t i = 1; i + 5 <= parts.size(); i += 5) {
         const auto number = [&](std::size_t at) { return parts[i + at].number(); };
         holder_info& who = info.holders.emplace_back();
         who.client = parts[i].text();

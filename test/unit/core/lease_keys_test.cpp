@@ -17,11 +17,13 @@ TEST(hash_slot, is_the_one_redis_cluster_computes) {
     EXPECT_EQ(hash_slot("{}b"), 6680U);
 }
 
-TEST(lease_keys, are_the_plain_name_and_three_beside_it) {
+TEST(lease_keys, are_the_plain_name_and_what_stands_beside_it) {
     const auto keys = keys_of("lock:", *lock_name::make("orders/42"), key_scope::server);
     EXPECT_EQ(keys.lock, "lock:orders/42");
     EXPECT_EQ(keys.line, "{lock:orders/42}:line");
     EXPECT_EQ(keys.waiters, "{lock:orders/42}:waiters");
+    EXPECT_EQ(keys.holders, "{lock:orders/42}:holders");
+    EXPECT_EQ(keys.limit, "{lock:orders/42}:limit");
     EXPECT_EQ(keys.evicted, "{lock:orders/42}:evicted");
     EXPECT_EQ(keys.fence, "holdfast:fence");
     EXPECT_EQ(keys.boot, "holdfast:boot");
@@ -33,6 +35,8 @@ TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
         const auto keys = keys_of("lock:", *lock_name::make(name), key_scope::slot);
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.holders)) << name;
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.limit)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.evicted)) << name;
         EXPECT_TRUE(is_side_key(keys.evicted));
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.fence)) << name;
