@@ -6,6 +6,10 @@
 #include "engine/sqlite/sqlite_connection.hpp"
 #include "open/engines.hpp"
 
+#ifdef HOLDFAST_HAS_SQLITE_COMMANDS
+#include "engine/sqlite/sqlite_commands.hpp"
+#endif
+
 #include <holdfast/span_text.hpp>
 
 #include <fmt/format.h>
@@ -60,9 +64,13 @@ result<sqlite::sqlite_options> options_of(const url& where) {
 result<opened_engine> open_sqlite(const url& where, const client_options& options) {
     auto file = options_of(where);
     if (!file) return std::unexpected(std::move(file.error()));
+    opened_engine made;
+#ifdef HOLDFAST_HAS_SQLITE_COMMANDS
+    made.commands = sqlite::make_sqlite_commands(*file, *options.time, *options.chance);
+#endif
     auto connection = std::make_unique<sqlite::sqlite_connection>(std::move(*file), *options.time);
-    return opened_engine{
-        std::make_shared<sql::sql_lease_store>(std::move(connection), *options.time), nullptr};
+    made.store = std::make_shared<sql::sql_lease_store>(std::move(connection), *options.time);
+    return made;
 }
 
 }  // namespace holdfast::detail

@@ -321,7 +321,13 @@ result<void> sql_lease_store::sweep_all(time_point give_up) {
 
 void sql_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                              reply_handler on_reply) {
-    lane_.add({std::move(requests), give_up, std::move(on_reply)});
+    if (detail::fork_generation() == generation_) {
+        lane_.add({std::move(requests), give_up, std::move(on_reply)});
+        return;
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        on_reply(i, std::unexpected(enter(give_up).error()));
+    }
 }
 
 }  // namespace holdfast::sql

@@ -106,6 +106,24 @@ SELECT {now}, name, expires, top FROM holdfast_names WHERE name > ?1 ORDER BY na
 
 constexpr std::string_view forget_clients = "DELETE FROM holdfast_clients WHERE seen < {now} - ?1";
 
+// A key's image, when it expires (Unix ms, -1: never), and its version.
+constexpr std::string_view load_key =
+    "SELECT image, expires_ms, version FROM holdfast_keys WHERE name = ?1";
+
+constexpr std::string_view all_keys = "SELECT name FROM holdfast_keys";
+
+constexpr std::string_view put_key = R"(
+INSERT INTO holdfast_keys (name, image, expires_ms, version) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (name) DO UPDATE SET
+    image = excluded.image, expires_ms = excluded.expires_ms, version = excluded.version)";
+
+constexpr std::string_view drop_key = "DELETE FROM holdfast_keys WHERE name = ?1";
+
+// At most ?2 of those that expired before ?1.
+constexpr std::string_view sweep_keys = R"(
+DELETE FROM holdfast_keys WHERE name IN
+    (SELECT name FROM holdfast_keys WHERE expires_ms >= 0 AND expires_ms < ?1 LIMIT ?2))";
+
 }  // namespace
 
 std::vector<std::string> schema(const dialect& words) {
@@ -150,13 +168,21 @@ CREATE TABLE holdfast_clients (
     pid BIGINT NOT NULL,
     program TEXT NOT NULL,
     seen BIGINT NOT NULL){by_key})"),
+        table(R"(
+CREATE TABLE holdfast_keys (
+    name BLOB NOT NULL PRIMARY KEY,
+    image BLOB NOT NULL,
+    expires_ms BIGINT NOT NULL,
+    version BIGINT NOT NULL){by_key})"),
+        "CREATE INDEX holdfast_keys_by_expiry ON holdfast_keys (expires_ms)",
     };
 }
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     constexpr std::array<std::string_view, sentence_count> texts{
-        take,      extend,     let_go,     look,      gate,   put_gate, drop_gate,     parties,
-        put_party, drop_party, list_gates, introduce, client, sweep,    forget_clients};
+        take,           extend,    let_go,     look,       gate,      put_gate,  drop_gate,
+        parties,        put_party, drop_party, list_gates, introduce, client,    sweep,
+        forget_clients, load_key,  all_keys,   put_key,    drop_key,  sweep_keys};
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now));

@@ -34,9 +34,14 @@ enum class sentence : std::uint8_t {
     // Keeping the tables small.
     sweep,
     forget_clients,
+    // Keys, for an engine that carries out commands on them.
+    load_key,
+    all_keys,
+    put_key,
+    drop_key,
+    sweep_keys,
 };
-inline constexpr std::size_t sentence_count =
-    static_cast<std::size_t>(sentence::forget_clients) + 1;
+inline constexpr std::size_t sentence_count = static_cast<std::size_t>(sentence::sweep_keys) + 1;
 
 /// The version of the tables. Another one is refused.
 inline constexpr int schema_version = 1;

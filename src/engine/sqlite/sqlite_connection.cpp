@@ -189,7 +189,20 @@ error sqlite_connection::failed(int code) {
     return why;
 }
 
+// After trouble with the file, what follows in the same turn finds it closed.
+error sqlite_connection::closed() const {
+    return {errc::unavailable,
+            fmt::format("sqlite:{}: closed after an error; it is opened anew", options_.path)};
+}
+
+error sqlite_connection::unknown() const {
+    return {errc::outcome_unknown,
+            fmt::format("sqlite:{}: writing failed at its end: it may have been carried out",
+                        options_.path)};
+}
+
 result<void> sqlite_connection::begin() {
+    if (db_ == nullptr) return std::unexpected(closed());
     moment_.reset();
     const int code = ::sqlite3_exec(db_.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) return std::unexpected(failed(code));
@@ -205,11 +218,7 @@ result<void> sqlite_connection::commit() {
     }
     error why = trouble(db_.get(), code, options_.path);
     // A log that was written but not synced may count after all.
-    if ((code & 0xFF) == SQLITE_IOERR && why.code != errc::denied) {
-        why = {errc::outcome_unknown,
-               fmt::format("sqlite:{}: writing failed at its end: it may have been carried out",
-                           options_.path)};
-    }
+    if ((code & 0xFF) == SQLITE_IOERR) why = unknown();
     roll_back();
     return std::unexpected(std::move(why));
 }
@@ -223,6 +232,7 @@ void sqlite_connection::roll_back() noexcept {
 }
 
 result<sqlite3_stmt*> sqlite_connection::prepared(sql::sentence what) {
+    if (db_ == nullptr) return std::unexpected(closed());
     statement& one = statements_[static_cast<std::size_t>(what)];
     if (one != nullptr) return one.get();
     const std::string& text = texts_[static_cast<std::size_t>(what)];
@@ -251,7 +261,10 @@ result<std::int64_t> sqlite_connection::run(sql::sentence what, std::span<const 
     if (code != SQLITE_DONE) {
         ::sqlite3_reset(ran);
         ::sqlite3_clear_bindings(ran);
-        return std::unexpected(failed(code));
+        const bool whole = !in_transaction_ && ::sqlite3_stmt_readonly(ran) == 0;
+        error why = failed(code);
+        if (whole && (code & 0xFF) == SQLITE_IOERR) why = unknown();
+        return std::unexpected(std::move(why));
     }
     if (::sqlite3_stmt_readonly(ran) == 0) rows = ::sqlite3_changes64(db_.get());
     ::sqlite3_reset(ran);

@@ -51,10 +51,8 @@ public:
     /// The time that the running statement sees, or all of the running transaction.
     [[nodiscard]] std::int64_t moment();
 
-    /// The database itself, for statements of others; it must be ready.
-    [[nodiscard]] sqlite3* native() const noexcept { return db_.get(); }
-    /// What a call on it failed with; closes what must be opened anew.
-    [[nodiscard]] error failed(int code);
+    /// How far the database's time is ahead of the clock's own; µs. It must be ready.
+    [[nodiscard]] std::int64_t ahead() const noexcept { return ahead_; }
 
 private:
     struct finalizer {
@@ -66,6 +64,10 @@ private:
     [[nodiscard]] result<void> set_clock();
     void note_time();
     [[nodiscard]] bool moved() const;
+    /// What a call failed with; closes what must be opened anew.
+    [[nodiscard]] error failed(int code);
+    [[nodiscard]] error closed() const;
+    [[nodiscard]] error unknown() const;
     void close() noexcept;
     [[nodiscard]] result<sqlite3_stmt*> prepared(sql::sentence what);
     [[nodiscard]] static std::int64_t read_moment(void* self);
