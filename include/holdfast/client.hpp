@@ -168,9 +168,9 @@ private:
 ///
 ///     memory:                 in this process, an engine of its own
 ///     memory:NAME             in this process, shared by all that open the same NAME
-///     redis://host:6379/0     Redis (rediss:// with TLS, redis+unix:///path for a socket); the
-///                             client's options are in redis.hpp, and prefix= (default "lock:") is
-///                             what stands before a name in its key
+///     sqlite:/path            in a file, for the processes of one machine (docs/guide/sqlite.md)
+///     redis://host:6379/0     Redis (rediss:// with TLS, redis+unix:///path for a socket): options
+///                             in redis.hpp; prefix= (default "lock:") stands before a name's key
 ///     redis-sentinel://h,h,h/NAME, redis-cluster://h,h,h
 ///                             the master that these Sentinels watch, or a Cluster
 ///                             (redis_topology.hpp). quarantine= (default 30s, off for one server):

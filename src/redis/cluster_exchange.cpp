@@ -4,7 +4,7 @@
 // the same time.
 #include "redis/cluster_core.hpp"
 
-#include "redis/command_keys.hpp"
+#include "core/command_keys.hpp"
 #include "redis/redirect.hpp"
 
 #include <algorithm>

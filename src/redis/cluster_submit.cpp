@@ -5,7 +5,7 @@
 // order.
 #include "redis/cluster_core.hpp"
 
-#include "redis/command_keys.hpp"
+#include "core/command_keys.hpp"
 
 #include <array>
 

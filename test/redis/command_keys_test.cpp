@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "redis/command_keys.hpp"
+#include "core/command_keys.hpp"
 
 #include "core/hash_slot.hpp"
 #include "redis/redirect.hpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/memory/memory_engine.hpp"
+#include "engine/sqlite/sqlite_commands.hpp"
 #include "support/redis_cluster_group.hpp"
 #include "support/redis_server.hpp"
+#include "support/temporary_directory.hpp"
 #include "traffic/traffic_ground.hpp"
 
 #include <holdfast/redis.hpp>
@@ -22,6 +24,18 @@ private:
     std::shared_ptr<command_engine> engine_ = make_memory_engine({.time = &time_});
 };
 
+class sqlite_ground final : public traffic_ground {
+public:
+    std::shared_ptr<command_engine> engine() override { return engine_; }
+    void pass(duration d) override { time_.advance(d); }
+
+private:
+    temporary_directory folder_;
+    virtual_clock time_;
+    std::shared_ptr<command_engine> engine_ =
+        sqlite::make_sqlite_commands({.path = folder_.path() / "keys.db"}, time_, system_entropy());
+};
+
 class redis_ground final : public traffic_ground {
 public:
     explicit redis_ground(const std::string& url) : engine_(open_redis(url).value()) {}
@@ -39,6 +53,7 @@ private:
 std::vector<traffic_engine> traffic_engines() {
     return {
         {"memory", [] { return std::make_unique<memory_ground>(); }},
+        {"sqlite", [] { return std::make_unique<sqlite_ground>(); }},
         {"redis",
          [] {
              static redis_server server;

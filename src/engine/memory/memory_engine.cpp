@@ -6,6 +6,7 @@
 
 #include "engine/memory/call.hpp"
 #include "engine/memory/engine_core.hpp"
+#include "engine/memory/key_image.hpp"
 
 #include <algorithm>
 
@@ -189,6 +190,41 @@ public:
         const std::scoped_lock guard(core_->mutex());
         core_->begin();
         return core_->db().expire_due(most);
+    }
+
+    std::optional<key_image> image(std::string_view key) override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->begin();
+        const memory::key_node* found = core_->db().find(key);
+        if (found == nullptr) return std::nullopt;
+        return key_image{memory::to_bytes(found->value.data), found->value.expires_ms};
+    }
+
+    bool place(std::string_view key, const key_image& what) override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->begin();
+        auto made = memory::from_bytes(what.bytes, core_->db().seed());
+        if (!made) return false;
+        if (memory::key_node* old = core_->db().find(key)) core_->db().erase(*old);
+        memory::key_node& fresh = core_->db().insert(key, std::move(*made));
+        if (what.expires_ms != memory::no_expiry) core_->db().set_expiry(fresh, what.expires_ms);
+        core_->db().modified(key);
+        return true;
+    }
+
+    std::vector<std::string> key_names() override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->begin();
+        std::vector<std::string> names;
+        for (const auto* n = core_->db().keys().first(); n != nullptr; n = n->after) {
+            if (!core_->db().expired(*n)) names.push_back(n->key);
+        }
+        return names;
+    }
+
+    void clear() override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->db().clear();
     }
 
 private:

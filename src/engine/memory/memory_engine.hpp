@@ -8,6 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 /// The embedded engine, `memory:`: the Redis commands that Holdfast needs, in the process.
 ///
@@ -26,6 +30,14 @@
 /// Limits: database 0 only; no SUBSCRIBE as a command (use subscribe()); no cjson, cmsgpack, struct
 /// in scripts; blocking commands wait only on a session, elsewhere they answer as inside MULTI.
 namespace holdfast {
+
+/// What is stored under a key (engine/memory/key_image.hpp).
+struct key_image {
+    std::string bytes;
+    std::int64_t expires_ms = -1;  ///< Unix time; -1: it does not.
+
+    friend bool operator==(const key_image&, const key_image&) = default;
+};
 
 struct memory_options {
     /// The clock of expiry and of give_up; null: the machine's.
@@ -55,6 +67,19 @@ public:
     /// in the way of virtual time: an owner to whom that memory matters calls this until it
     /// answers 0.
     virtual std::size_t tend() = 0;
+
+    /// What is stored under a key, as bytes; nothing if the key is not there. For an engine that
+    /// keeps its keys elsewhere and only works on them here.
+    [[nodiscard]] virtual std::optional<key_image> image(std::string_view key) = 0;
+
+    /// Stores it under the key, in the place of what was there. False if these are not the bytes of
+    /// an image; then nothing was changed.
+    [[nodiscard]] virtual bool place(std::string_view key, const key_image& what) = 0;
+
+    [[nodiscard]] virtual std::vector<std::string> key_names() = 0;
+
+    /// Forgets all keys, but no scripts.
+    virtual void clear() = 0;
 };
 
 [[nodiscard]] std::shared_ptr<memory_engine> make_memory_engine(memory_options options = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "redis/command_keys.hpp"
+#include "core/command_keys.hpp"
 
 #include "core/hash_slot.hpp"
 
@@ -190,6 +190,17 @@ range keys_of(std::span<const std::string_view> args) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> key_words(const command& c) {
+    std::vector<std::string_view> keys;
+    if (c.args.empty()) return keys;
+    const range where = keys_of(c.args);
+    if (where.extra != 0 && where.extra < c.args.size()) keys.push_back(c.args[where.extra]);
+    for (std::size_t i = where.begin; i < std::min(where.end, c.args.size()); i += where.step) {
+        keys.push_back(c.args[i]);
+    }
+    return keys;
+}
 
 result<std::optional<unsigned>> slot_of(const command& c) {
     return slot_of({&c, 1});
