@@ -21,6 +21,9 @@ struct lease_scripts {
     script renew{
 #include "scripts/renew.inc"
     };
+    script renew_above{
+#include "scripts/renew_above.inc"
+    };
     script release{
 #include "scripts/release.inc"
     };
@@ -29,6 +32,12 @@ struct lease_scripts {
     };
     script leave{
 #include "scripts/leave.inc"
+    };
+    script release_only{
+#include "scripts/release_only.inc"
+    };
+    script stand_aside{
+#include "scripts/stand_aside.inc"
     };
     script raise_fence{
 #include "scripts/raise_fence.inc"
@@ -63,6 +72,11 @@ const lock_name& name_of(const lease_request& request) {
 std::vector<std::string> raise_fence_command() {
     return {"EVAL", scripts().raise_fence.source(), "1",
             std::string(fence_key({}, key_scope::server))};
+}
+
+std::vector<std::string> stand_aside_command(duration window) {
+    return {"EVAL", scripts().stand_aside.source(), "1",
+            std::string(boot_key({}, key_scope::server)), std::to_string(to_ms(window))};
 }
 
 void lease_commands::word(std::integral auto number) {
@@ -106,6 +120,11 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
         keys_.lock = lock_key(options.prefix, name);
+        if (kept->floor.value != 0) {
+            keys_.fence = fence_key(keys_.lock, options.scope);
+            make_renew_above(*kept);
+            return;
+        }
         begin(scripts().renew, 1);
         word(owner_);
         word(to_ms(kept->ttl));
@@ -113,7 +132,8 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         end(repeat::idempotent, &scripts().renew);
         return;
     }
-    if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
+    const auto* ended = std::get_if<ask::release>(&request);
+    if (ended != nullptr && ended->only.value == 0 && way_ == lease_way::swift) {
         keys_.lock = lock_key(options.prefix, name);
         begin(scripts().let_go, 1);
         word(owner_);
@@ -139,6 +159,20 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     end(repeat::idempotent);  // a number that is drawn twice is only left out
 }
 
+void lease_commands::make_renew_above(const ask::renew& kept) {
+    const script& body = scripts().renew_above;
+    word("EVALSHA");
+    word(body.sha1());
+    word(2);
+    word(keys_.lock);
+    word(keys_.fence);
+    word(owner_);
+    word(to_ms(kept.ttl));
+    word(kept.fence.value);
+    word(kept.floor.value);
+    end(repeat::idempotent, &body);
+}
+
 // Every script is idempotent by owner, so a lost reply may be asked for again. A release is not:
 // the second one would say that there was nothing to release.
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
@@ -157,6 +191,12 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(asked->barge ? 0 : to_ms(std::min(asked->ttl, options.claim)));
         word(to_ms(options.place));
         word(options.most_waiters);
+    } else if (const auto* ended = std::get_if<ask::release>(&request);
+               ended != nullptr && ended->only.value != 0) {
+        body = &scripts().release_only;
+        begin(*body, keys);
+        word(owner);
+        word(ended->only.value);
     } else {
         body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
         begin(*body, keys);

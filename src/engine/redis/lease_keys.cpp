@@ -56,6 +56,10 @@ std::string_view fence_key(std::string_view lock, key_scope scope) {
     return scope == key_scope::server ? fence_name : texts_of(hash_slot(lock)).fence;
 }
 
+std::string_view boot_key(std::string_view lock, key_scope scope) {
+    return scope == key_scope::server ? boot_name : texts_of(hash_slot(lock)).boot;
+}
+
 std::string key_beside(std::string_view key, std::string_view end) {
     std::string_view tag = key;
     std::string_view rest;
@@ -75,7 +79,7 @@ lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope sco
     keys.line = key_beside(keys.lock, line_end);
     keys.waiters = key_beside(keys.lock, waiters_end);
     keys.fence = fence_key(keys.lock, scope);
-    keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
+    keys.boot = boot_key(keys.lock, scope);
     return keys;
 }
 

@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- As release.lua, but ends only a grant whose fence is not above one that is named: a later grant
+-- of the same owner stays.
+--
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 boot (only if every grant must be careful)
+-- ARGV  1 owner  2 fence  3 quarantine_ms
+-- Answers 1 released | 0 it was not the owner's (any more), or a later grant.
+
+local lock, line, waiters, counter, boot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local owner = ARGV[1]
+
+local held = redis.call('GET', lock)
+if not held or string.sub(held, 1, #owner + 1) ~= owner .. ':' then return 0 end
+local fence = tonumber(string.match(held, '%d+', #owner + 2) or 0)
+if fence > tonumber(ARGV[2]) then return 0 end
+if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
+
+--@include boot.lua
+--@include line.lua
+--@include next.lua
+
+let_next()
+return 1
