@@ -42,7 +42,7 @@ class quorum_rounds;
 
 class quorum_lease_store final : public lease_store {
 public:
-    /// Requires: at least one node; `time` and `chance` outlive the store; `time` is the nodes' own.
+    /// Requires: at least one node; `time` is the nodes' clock; it and `chance` outlive the store.
     quorum_lease_store(std::vector<quorum_node> nodes, clock& time, entropy& chance,
                        const quorum_options& options = {});
     ~quorum_lease_store() override;

@@ -72,7 +72,8 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     node_word& word = words_[node];
     const bool raising = std::exchange(word.raising, false);
     if (!reply) {
-        word.said = kind::failed;
+        // A line that is full is an answer, too.
+        word.said = reply.error() == errc::busy ? kind::no : kind::failed;
         word.why = std::move(reply.error());
         return;
     }
@@ -188,7 +189,7 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     const std::size_t yes = count(kind::yes);
     const bool answered = yes + no >= majority_;
     split_ = answered && yes > 0;
-    // Who is told that the outcome is unknown asks again or leaves: what was granted waits for that.
+    // Who is told that the outcome is unknown asks again or leaves: what was granted stays so long.
     unknown_ = !answered && in_doubt();
     for (std::size_t node = 0; node < plan_.nodes; ++node) {
         if (unknown_) break;
@@ -198,9 +199,13 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
         }
     }
     if (!answered) return tell(std::unexpected(no_majority()), out);
-    const bool whole = yes + no == plan_.nodes;
-    if (asked.otherwise == ask::when_busy::stand_in_line || whole) return tell(busy(), out);
-    tell(fail(errc::busy, {}), out);
+    const auto full = std::ranges::count_if(
+        words_, [](const node_word& w) { return w.said == kind::no && w.why; });
+    const bool refuses = asked.otherwise == ask::when_busy::refuse && count(kind::failed) > 0;
+    if (refuses || static_cast<std::size_t>(full) > plan_.nodes - majority_) {
+        return tell(fail(errc::busy, {}), out);
+    }
+    tell(busy(), out);
 }
 
 void quorum_machine::decide_renew(const ask::renew& asked, step& out) {

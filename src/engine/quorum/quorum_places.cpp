@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Who waits looks at least once a second, and who holds renews at a third of a ttl of a day at most;
-// who does neither is gone.
+// Who waits looks at least once a second, and who holds renews at a third of a ttl of a day at
+// most; who does neither is gone.
 constexpr duration longest_silence = 24h;
 constexpr duration longest_silence_of_waiters = 1min;
 constexpr duration sweep_every = 10s;

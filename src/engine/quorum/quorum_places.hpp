@@ -44,8 +44,8 @@ public:
     /// It does not want it any more.
     void forget(const owner_token& owner);
 
-    /// A node told this owner that the name is free. Answers after which time it should ask; nothing
-    /// if it is told already, or does not wait.
+    /// A node told this owner that the name is free. Answers after which time it should ask;
+    /// nothing if it is told already, or does not wait.
     [[nodiscard]] std::optional<duration> hear(std::size_t node, const owner_token& owner);
 
 private:

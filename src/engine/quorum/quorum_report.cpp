@@ -51,9 +51,8 @@ std::string report_of(const quorum_machine& machine, std::span<const std::string
         text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", labels[i],
                             word_of(words[i], spoken, node_timeout));
     }
-    const auto first = std::ranges::find_if(words, [](const node_word& w) {
-        return w.said == node_word::kind::failed && w.why && !w.why->detail.empty();
-    });
+    const auto first = std::ranges::find_if(
+        words, [](const node_word& w) { return w.why && !w.why->detail.empty(); });
     if (first != words.end()) {
         text += fmt::format("; {}: {}", labels[static_cast<std::size_t>(first - words.begin())],
                             first->why->detail);

@@ -140,7 +140,8 @@ std::vector<std::string> without_repeats(std::vector<std::string> all) {
     return all;
 }
 
-/// A quorum of five embedded engines, on one virtual clock.
+/// A quorum of five embedded engines, on one virtual clock. It also goes on by itself, slowly: who
+/// met another in the middle of asking comes back by chance and by time.
 class quorum_testbed final : public testbed {
 public:
     quorum_testbed() {
@@ -179,6 +180,13 @@ private:
 
     virtual_clock clock_;
     std::array<std::shared_ptr<command_engine>, 5> engines_;
+    std::jthread ticking_{[this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            // style: allow clock, because something must make virtual time go on
+            std::this_thread::sleep_for(1ms);
+            clock_.advance(1ms);
+        }
+    }};
 };
 
 /// A quorum of five servers, which all cases of a process share.

@@ -89,6 +89,9 @@ class lease_seam : public testing::TestWithParam<lease_engine> {
 protected:
     owner_token owner() { return owner_token::draw(system_entropy()); }
 
+    /// An engine that does not promise an order hands nothing over either: it tells who waits.
+    bool fair() { return one.store().can().fair; }
+
     static bool granted(const result<lease_reply>& reply) {
         return reply && std::holds_alternative<answer::granted>(*reply);
     }
