@@ -62,7 +62,7 @@ protected:
     std::vector<std::unique_ptr<test::redis_server>> servers;
 };
 
-constexpr acquire_options brief{.ttl = 2s, .wait = 10s};
+const acquire_options brief{.ttl = 2s, .wait = 10s};
 
 TEST_F(redlock, grants_on_all_servers_and_gives_back_on_all) {
     auto one = connect();

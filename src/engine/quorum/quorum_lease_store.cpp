@@ -22,14 +22,14 @@ constexpr int patience_of_operators = 4;
 
 /// The word of a majority about one name, from what each of them lists.
 lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
+    // A majority knows the fence of the lease or a larger one, and fewer know a larger one.
     std::ranges::sort(seen, std::ranges::greater{}, &lease_info::fence);
-    lease_info best = std::move(seen.front());
+    lease_info best = seen[majority - 1];
     std::vector<duration> remaining;
-    if (best.remaining) remaining.push_back(*best.remaining);
-    for (auto other = seen.begin() + 1; other != seen.end(); ++other) {
-        best.waiters = std::max(best.waiters, other->waiters);
-        if (other->line.size() > best.line.size()) best.line = std::move(other->line);
-        if (other->remaining) remaining.push_back(*other->remaining);
+    for (lease_info& one : seen) {
+        best.waiters = std::max(best.waiters, one.waiters);
+        if (one.line.size() > best.line.size()) best.line = std::move(one.line);
+        if (one.remaining) remaining.push_back(*one.remaining);
     }
     // It is over when fewer than a majority have it.
     std::ranges::sort(remaining, std::ranges::greater{});

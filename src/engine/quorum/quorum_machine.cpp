@@ -62,9 +62,7 @@ quorum_machine::step quorum_machine::on_answer(std::size_t node, result<lease_re
     } else {
         decide(out);
     }
-    const bool ends = !std::holds_alternative<ask::acquire>(plan_.request) &&
-                      !std::holds_alternative<ask::renew>(plan_.request);
-    if (ends && words_[node].said == kind::failed) out.leave_at.push_back(node);
+    end_whole(node, out);
     return out;
 }
 
@@ -144,7 +142,12 @@ void quorum_machine::decide(step& out) {
 
 void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
     const std::size_t yes = count(kind::yes);
-    if (yes + count(kind::asked) < majority_) return refuse_acquire(asked, out);
+    const std::size_t pending = count(kind::asked);
+    if (yes + pending < majority_) {
+        // What is missing could make it an answer; and the words of all are worth more than haste.
+        if (yes + count(kind::no) >= majority_ || pending == 0) refuse_acquire(asked, out);
+        return;
+    }
     if (yes < majority_) return;
     choose_fence();
     const auto raised = static_cast<std::size_t>(std::ranges::count_if(
@@ -257,6 +260,18 @@ void quorum_machine::tidy(std::size_t node, step& out) {
     if (unknown_ || asked->otherwise == ask::when_busy::stand_in_line) return;
     if (word.said == kind::yes) undo(node, out);
     if (doubtful(word)) out.leave_at.push_back(node);
+}
+
+// An owner that is given back is ended at every node: also where nobody answers, and where it holds
+// nothing but may stand in line, since others were enough.
+void quorum_machine::end_whole(std::size_t node, step& out) {
+    const auto* ended = std::get_if<ask::release>(&plan_.request);
+    if (ended == nullptr && !std::holds_alternative<ask::leave>(plan_.request)) return;
+    if (words_[node].said == kind::failed) out.leave_at.push_back(node);
+    if (ended == nullptr || words_[node].said != kind::no) return;
+    out.sends.push_back({.node = node,
+                         .request = ask::leave{ended->name, ended->owner, ended->mode},
+                         .awaited = false});
 }
 
 void quorum_machine::undo(std::size_t node, step& out) {

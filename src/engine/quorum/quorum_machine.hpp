@@ -109,6 +109,7 @@ private:
     void decide_release(step& out);
     void decide_leave(step& out);
     void tidy(std::size_t node, step& out);
+    void end_whole(std::size_t node, step& out);
     void undo(std::size_t node, step& out);
     void restore(std::size_t node, step& out);
     void tell(result<lease_reply> outcome, step& out);

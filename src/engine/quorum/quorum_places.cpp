@@ -48,6 +48,7 @@ std::vector<fencing_token> quorum_places::look(const owner_token& owner, bool wa
     here.waits = true;
     here.told.assign(nodes_, false);
     here.tellers = 0;
+    ++here.looks;
     return here.undone;
 }
 
@@ -92,7 +93,7 @@ void quorum_places::forget(const owner_token& owner) {
     places_.erase(owner);
 }
 
-std::optional<duration> quorum_places::hear(std::size_t node, const owner_token& owner) {
+std::optional<quorum_places::hint> quorum_places::hear(std::size_t node, const owner_token& owner) {
     const std::scoped_lock guard(mutex_);
     const auto found = places_.find(owner);
     if (found == places_.end() || !found->second.waits) return std::nullopt;
@@ -100,9 +101,17 @@ std::optional<duration> quorum_places::hear(std::size_t node, const owner_token&
     if (here.told[node]) return std::nullopt;
     here.told[node] = true;
     ++here.tellers;
-    if (here.tellers == majority_of(nodes_)) return duration::zero();
-    if (here.tellers == 1) return pause(here);
+    if (here.tellers == majority_of(nodes_)) return hint{duration::zero(), here.looks};
+    if (here.tellers == 1) return hint{pause(here), here.looks};
     return std::nullopt;
+}
+
+bool quorum_places::still_waits(const owner_token& owner, std::uint64_t look) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return false;
+    const place& here = found->second;
+    return here.waits && here.looks == look && here.tellers < majority_of(nodes_);
 }
 
 }  // namespace holdfast::detail

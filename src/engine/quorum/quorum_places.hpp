@@ -44,15 +44,23 @@ public:
     /// It does not want it any more.
     void forget(const owner_token& owner);
 
-    /// A node told this owner that the name is free. Answers after which time it should ask;
-    /// nothing if it is told already, or does not wait.
-    [[nodiscard]] std::optional<duration> hear(std::size_t node, const owner_token& owner);
+    struct hint {
+        duration after;      ///< When it should ask; zero for now.
+        std::uint64_t look;  ///< For still_waits().
+    };
+
+    /// A node told this owner that the name is free. Nothing, if it knows already or does not wait.
+    [[nodiscard]] std::optional<hint> hear(std::size_t node, const owner_token& owner);
+
+    /// Has it neither looked since that hint nor been told to?
+    [[nodiscard]] bool still_waits(const owner_token& owner, std::uint64_t look);
 
 private:
     struct place {
         std::vector<bool> told{};
         std::size_t tellers = 0;
         unsigned in_vain = 0;
+        std::uint64_t looks = 0;
         bool waits = false;
         bool holds = false;
         std::vector<fencing_token> undone{};

@@ -210,12 +210,14 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
 void quorum_rounds::hear(std::size_t node, const lease_push& push) {
     const auto* told = std::get_if<handed_over>(&push);
     if (told == nullptr) return;
-    const auto after = places_.hear(node, told->owner);
-    if (!after) return;
-    if (*after == duration::zero()) return tell_waiter(told->owner);
-    calls_->at(later(time_.now(), *after), [self = weak_from_this(), owner = told->owner] {
-        if (const auto here = self.lock()) here->tell_waiter(owner);
-    });
+    const auto hint = places_.hear(node, told->owner);
+    if (!hint) return;
+    if (hint->after == duration::zero()) return tell_waiter(told->owner);
+    calls_->at(later(time_.now(), hint->after),
+               [self = weak_from_this(), owner = told->owner, look = hint->look] {
+                   const auto here = self.lock();
+                   if (here && here->places_.still_waits(owner, look)) here->tell_waiter(owner);
+               });
 }
 
 void quorum_rounds::tell_waiter(const owner_token& owner) {

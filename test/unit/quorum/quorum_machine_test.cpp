@@ -317,6 +317,14 @@ TEST_F(quorum_of, release_is_answered_by_a_majority_and_goes_on_at_the_silent) {
     EXPECT_THAT(m.on_answer(4, away(), soon).leave_at, ElementsAre(4));
 }
 
+TEST_F(quorum_of, release_also_leaves_the_lines_of_nodes_that_had_not_granted_it) {
+    auto m = of(3, ask::release{name, owner, {}});
+    static_cast<void>(m.start(t0));
+    const auto first = m.on_answer(0, lost(), soon);
+    ASSERT_EQ(first.sends.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<ask::leave>(first.sends[0].request));
+}
+
 TEST_F(quorum_of, release_of_what_a_majority_does_not_know_is_lost) {
     auto m = of(3, ask::release{name, owner, {}});
     static_cast<void>(m.start(t0));
