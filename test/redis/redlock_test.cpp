@@ -143,21 +143,28 @@ TEST_F(redlock, a_holder_that_loses_the_majority_knows_before_another_can_hold_i
 }
 
 // The classic case: A is granted by three; one of them forgets it; B asks that one and the two
-// that were away.
+// that A could not reach.
 TEST_F(redlock, a_server_that_was_restarted_empty_has_no_vote_until_what_it_forgot_is_over) {
     constexpr std::string_view quarantined =
         "?quarantine=3s&node_timeout=300ms&connect_timeout=300ms&backoff_max=100ms";
-    auto one = connect(quarantined);
-    ASSERT_TRUE(one.mutex("first").acquire({.ttl = 1s, .wait = 20s})) << "servers start in it too";
-    servers[3]->pause();
-    servers[4]->pause();
-    const auto held = one.mutex("job").acquire({.ttl = 3s, .wait = 5s}).value();
-    for (int i = 0; i < 3; ++i) servers[static_cast<std::size_t>(i)]->pause();  // no renewals
-    for (int i = 0; i < 2; ++i) servers[static_cast<std::size_t>(i) + 3]->resume();
-    servers[2]->restart();
+    test::fault_proxy to_fourth(servers[3]->port());
+    test::fault_proxy to_fifth(servers[4]->port());
+    auto ports = ports_of(servers);
+    ports[3] = to_fourth.port();
+    ports[4] = to_fifth.port();
+    auto one = open(url_of(ports, quarantined)).value();
     auto two = connect(quarantined);
+    ASSERT_TRUE(one.mutex("first").acquire({.ttl = 1s, .wait = 20s})) << "servers start in it too";
+    ASSERT_TRUE(two.mutex("first").acquire({.ttl = 1s, .wait = 20s}));
+    to_fourth.refuse();
+    to_fifth.refuse();
+    const auto held = one.mutex("job").acquire({.ttl = 3s, .wait = 5s}).value();
+    servers[0]->pause();
+    servers[1]->pause();
+    servers[2]->restart();
+    EXPECT_TRUE(held.held());
     const auto got = two.mutex("job").try_acquire({.ttl = 1s});
-    ASSERT_FALSE(got);
+    ASSERT_FALSE(got) << "two of five and one that forgot";
     EXPECT_NE(got.error().detail.find("QUARANTINE"), std::string::npos) << got.error().detail;
     auto next = two.mutex("job").acquire({.ttl = 3s, .wait = 20s});
     ASSERT_TRUE(next) << to_string(next.error());
@@ -328,7 +335,7 @@ TEST_F(redlock_with_clocks, fences_grow_although_the_server_with_the_largest_is_
 // In step, the servers draw the same fences, and nothing has to be written back.
 TEST_F(redlock, an_acquire_that_nobody_contends_is_one_command_for_each_server) {
     auto one = connect();
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(one.mutex("job").acquire(brief).value().release());
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(one.mutex("job").acquire(brief).value().release());
     const auto scripts = [&] {
         std::int64_t calls = 0;
         for (auto& server : servers) {
@@ -343,7 +350,9 @@ TEST_F(redlock, an_acquire_that_nobody_contends_is_one_command_for_each_server) 
     const auto before = scripts();
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(one.mutex("job").acquire(brief).value().release());
     test::wait_for("the last releases", [&] { return holding() == 0; });
-    EXPECT_EQ(scripts() - before, 20 * 2 * 5);
+    const auto sent = scripts() - before;
+    EXPECT_GE(sent, 20 * 2 * 5);
+    EXPECT_LE(sent, 20 * 2 * 5 + 15) << "a straggler that comes into step costs some";
 }
 
 TEST_F(redlock, without_fences_it_says_so) {

@@ -22,6 +22,10 @@ constexpr std::array verbs_by_request{
     verbs{"left", "lost"},
 };
 
+bool is_silence(errc code) {
+    return code == errc::outcome_unknown || code == errc::timed_out;
+}
+
 std::string word_of(const node_word& word, const verbs& spoken, duration node_timeout) {
     using kind = node_word::kind;
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(node_timeout).count();
@@ -33,7 +37,7 @@ std::string word_of(const node_word& word, const verbs& spoken, duration node_ti
         case kind::failed: break;
     }
     const errc code = word.why ? word.why->code : errc::unavailable;
-    if (code == errc::outcome_unknown || code == errc::timed_out) {
+    if (is_silence(code)) {
         return fmt::format("no answer in {} ms", ms);
     }
     return std::string(to_string(code));
@@ -51,8 +55,11 @@ std::string report_of(const quorum_machine& machine, std::span<const std::string
         text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", labels[i],
                             word_of(words[i], spoken, node_timeout));
     }
-    const auto first = std::ranges::find_if(
-        words, [](const node_word& w) { return w.why && !w.why->detail.empty(); });
+    // Silence explains nothing; who said why is heard first.
+    const auto explains = [](const node_word& w) { return w.why && !w.why->detail.empty(); };
+    auto first = std::ranges::find_if(
+        words, [&](const node_word& w) { return explains(w) && !is_silence(w.why->code); });
+    if (first == words.end()) first = std::ranges::find_if(words, explains);
     if (first != words.end()) {
         text += fmt::format("; {}: {}", labels[static_cast<std::size_t>(first - words.begin())],
                             first->why->detail);

@@ -352,7 +352,7 @@ TEST_F(quorum_of, says_what_each_node_said_without_the_owner) {
     const std::vector<std::string> labels{"a:1", "b:2", "c:3", "d:4", "e:5"};
     EXPECT_EQ(report_of(m, labels, 500ms),
               "1 of 5 granted: a:1 granted, b:2 busy, c:3 no answer in 500 ms, d:4 unavailable, "
-              "e:5 not heard yet; c:3: no answer");
+              "e:5 not heard yet; d:4: not connected");
 }
 
 }  // namespace
