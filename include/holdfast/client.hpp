@@ -178,6 +178,9 @@ private:
 ///                             and no ttl may be longer. replicas= and replica_wait= (0, 1s): how
 ///                             many replicas must confirm a grant or a renewal, and how soon
 ///
+///     redlock://h,h,h,h,h     a quorum of Redis servers, redlocks:// with TLS; its options are in
+///                             docs/guide/redlock.md
+///
 /// Errors: invalid_argument (unknown scheme or option; the detail says what was meant), unsupported
 /// (an engine that this build leaves out); with max_clock_offset also unavailable and denied, since
 /// it then asks the engine.

@@ -64,6 +64,9 @@ struct renew {
     duration ttl;
     /// As granted, for whoever lists the names. 0: not told.
     fencing_token fence = {};
+    /// Every fence that is given for the name from now on is above this one. 0: as they come. A
+    /// quorum asks for it, whose fence may be another server's.
+    fencing_token floor = {};
 };
 
 /// Ends the owner's lease and hands the name to the next in line.
@@ -71,6 +74,9 @@ struct release {
     lock_name name;
     owner_token owner;
     lease_mode mode;
+    /// Ends only a grant whose fence is not above this one, so that it cannot end a later grant of
+    /// the same owner, however late it comes. 0: whatever the owner holds.
+    fencing_token only = {};
 };
 
 /// Ends whatever the owner has here: its place in line, or a lease that was handed to it meanwhile.

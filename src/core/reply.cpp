@@ -82,6 +82,7 @@ constexpr std::array meanings{
     meaning{"MOVED", errc::unavailable, "the key's slot is at another node"},
     meaning{"ASK", errc::unavailable, "the key's slot is on its way to another node"},
     meaning{"UNBLOCKED", errc::unavailable, "the server became a replica meanwhile"},
+    meaning{"QUARANTINE", errc::unavailable, "it may have forgotten leases: they end by then"},
     meaning{"UNKILLABLE", errc::unavailable, "a script that has written blocks the server"},
     meaning{"WRONGTYPE", errc::corrupt, "the key holds another kind of value, not ours"},
     meaning{"EXECABORT", errc::invalid_argument, "a command of the transaction was refused"},

@@ -29,6 +29,8 @@ result<opened_engine> open_sqlite(const url& where, const client_options& option
 
 result<opened_engine> open_redis(const url& where, const client_options& options);
 
+result<opened_engine> open_redlock(const url& where, const client_options& options);
+
 /// Takes an option out of the URL, if it is there.
 std::optional<std::string> take_option(url& where, std::string_view name);
 

@@ -20,8 +20,10 @@ constexpr engine_opener memory_opener = nullptr;
 
 #ifdef HOLDFAST_HAS_REDIS
 constexpr engine_opener redis_opener = open_redis;
+constexpr engine_opener redlock_opener = open_redlock;
 #else
 constexpr engine_opener redis_opener = nullptr;
+constexpr engine_opener redlock_opener = nullptr;
 #endif
 
 #ifdef HOLDFAST_HAS_SQLITE
@@ -46,6 +48,8 @@ constexpr std::array engines{
     engine{"rediss-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"redis-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"rediss-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
+    engine{"redlock", "HOLDFAST_ENGINE_REDIS", redlock_opener},
+    engine{"redlocks", "HOLDFAST_ENGINE_REDIS", redlock_opener},
 };
 
 }  // namespace

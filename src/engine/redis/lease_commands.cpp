@@ -23,6 +23,9 @@ struct lease_scripts {
     script renew{
 #include "scripts/renew.inc"
     };
+    script renew_above{
+#include "scripts/renew_above.inc"
+    };
     script renew_share{
 #include "scripts/renew_share.inc"
     };
@@ -37,6 +40,12 @@ struct lease_scripts {
     };
     script leave{
 #include "scripts/leave.inc"
+    };
+    script release_only{
+#include "scripts/release_only.inc"
+    };
+    script stand_aside{
+#include "scripts/stand_aside.inc"
     };
     script raise_fence{
 #include "scripts/raise_fence.inc"
@@ -123,6 +132,11 @@ std::vector<std::string> raise_fence_command() {
             std::string(fence_key({}, key_scope::server))};
 }
 
+std::vector<std::string> stand_aside_command(duration window) {
+    return {"EVAL", scripts().stand_aside.source(), "1",
+            std::string(boot_key({}, key_scope::server)), std::to_string(to_ms(window))};
+}
+
 void lease_commands::word(std::integral auto number) {
     auto& room = digits_[numbers_++];
     const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
@@ -169,10 +183,16 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
-        make_renew(*kept);
+        if (kept->floor.value != 0) {
+            keys_.fence = fence_key(keys_.lock, options.scope);
+            make_renew_above(*kept);
+        } else {
+            make_renew(*kept);
+        }
         return;
     }
-    if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
+    const auto* ended = std::get_if<ask::release>(&request);
+    if (ended != nullptr && ended->only.value == 0 && way_ == lease_way::swift) {
         begin(scripts().let_go, {keys_.lock});
         word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
@@ -217,6 +237,17 @@ void lease_commands::make_renew(const ask::renew& kept) {
     end(repeat::idempotent, &body);
 }
 
+void lease_commands::make_renew_above(const ask::renew& kept) {
+    const script& body = scripts().renew_above;
+    keys_.evicted = evicted_key(keys_.lock);
+    begin(body, {keys_.lock, keys_.evicted, keys_.fence});
+    word(owner_and_colon());
+    word(to_ms(kept.ttl));
+    word(kept.fence.value);
+    word(kept.floor.value);
+    end(repeat::idempotent, &body);
+}
+
 // Every script is idempotent by owner, so a lost reply may be asked for again. A release is not:
 // the second one would say that there was nothing to release.
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
@@ -237,6 +268,12 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(permits_of(asked->mode));
         word(limit_of(asked->mode));
         word(asked->turns.value);
+    } else if (const auto* ended = std::get_if<ask::release>(&request);
+               ended != nullptr && ended->only.value != 0) {
+        body = &scripts().release_only;
+        begin_full(*body, options);
+        word(owner());
+        word(ended->only.value);
     } else {
         body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
         begin_full(*body, options);

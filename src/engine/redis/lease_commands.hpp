@@ -120,6 +120,7 @@ private:
     void make_renew(const ask::renew& kept);
     void end(repeat again, const script* body = nullptr);
     void make_swift(const ask::acquire& asked);
+    void make_renew_above(const ask::renew& kept);
     void make_full(const command_lease_options& options, const lease_request& request,
                    std::string_view channel);
     std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
@@ -148,5 +149,10 @@ private:
 /// data (a restart, a failover): it raises the fence counter to the server's clock, so that numbers
 /// which were given and then forgotten are not given again. Not needed where grants are careful.
 [[nodiscard]] std::vector<std::string> raise_fence_command();
+
+/// A command that must come first on every new connection, where a server that was restarted shall
+/// be refused for a while: its window is the longest ttl that anybody uses. The cheap form of a
+/// quarantine, for a server that others stand in for (a quorum's); its grants need not be careful.
+[[nodiscard]] std::vector<std::string> stand_aside_command(duration window);
 
 }  // namespace holdfast

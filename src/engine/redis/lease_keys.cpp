@@ -60,6 +60,10 @@ std::string_view fence_key(std::string_view lock, key_scope scope) {
     return scope == key_scope::server ? fence_name : texts_of(hash_slot(lock)).fence;
 }
 
+std::string_view boot_key(std::string_view lock, key_scope scope) {
+    return scope == key_scope::server ? boot_name : texts_of(hash_slot(lock)).boot;
+}
+
 std::string key_beside(std::string_view key, std::string_view end) {
     std::string_view tag = key;
     std::string_view rest;
@@ -94,7 +98,7 @@ lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope sco
     keys.holders = holders_key(keys.lock);
     keys.limit = limit_key(keys.lock);
     keys.fence = fence_key(keys.lock, scope);
-    keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
+    keys.boot = boot_key(keys.lock, scope);
     return keys;
 }
 

@@ -43,6 +43,9 @@ struct lease_keys {
 /// The counter of fences for a lock's key. The view lives for ever.
 [[nodiscard]] std::string_view fence_key(std::string_view lock, key_scope scope);
 
+/// Which server was seen last, for a lock's key. The view lives for ever.
+[[nodiscard]] std::string_view boot_key(std::string_view lock, key_scope scope);
+
 /// A key in the same slot as `key`: "{key}:end", or with a computed tag.
 [[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/lease/testbed.hpp"
 #include "engine/memory/memory_engine.hpp"
+#include "engine/quorum/quorum_lease_store.hpp"
 #include "engine/redis/command_lease_store.hpp"
 #include "engine/sql/sql_lease_store.hpp"
 #include "engine/sqlite/sqlite_connection.hpp"
@@ -15,6 +16,7 @@
 #include <holdfast/virtual_clock.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <thread>
 
@@ -175,6 +177,103 @@ private:
     }
 };
 
+std::vector<std::string> without_repeats(std::vector<std::string> all) {
+    std::ranges::sort(all);
+    const auto rest = std::ranges::unique(all);
+    all.erase(rest.begin(), rest.end());
+    return all;
+}
+
+/// A quorum of five embedded engines, on one virtual clock. It also goes on by itself, slowly: who
+/// met another in the middle of asking comes back by chance and by time.
+class quorum_testbed final : public testbed {
+public:
+    quorum_testbed() {
+        for (auto& engine : engines_) {
+            engine = make_memory_engine({.time = &clock_, .chance = &system_entropy()});
+        }
+    }
+    std::shared_ptr<lease_store> make_store() override {
+        std::vector<quorum_node> nodes;
+        for (const auto& engine : engines_) {
+            nodes.push_back({"node" + std::to_string(nodes.size()),
+                             std::make_shared<command_lease_store>(engine, system_entropy())});
+        }
+        return std::make_shared<quorum_lease_store>(std::move(nodes), clock_, system_entropy());
+    }
+    clock& time() override { return clock_; }
+    void pass(duration d) override { clock_.advance(d); }
+    [[nodiscard]] duration ttl() const override { return 30s; }
+    void forget(const std::string& name) override { run(words("DEL", "lock:" + name)); }
+    std::vector<std::string> leftovers() override {
+        std::vector<std::string> all;
+        for (const reply& keys : run(words("KEYS", "*"))) {
+            std::ranges::copy(names_only(keys), std::back_inserter(all));
+        }
+        return without_repeats(std::move(all));
+    }
+
+private:
+    std::vector<reply> run(const command& c) {
+        std::vector<reply> answers;
+        for (const auto& engine : engines_) {
+            answers.push_back(engine->execute(c, clock_.now() + 1s).value());
+        }
+        return answers;
+    }
+
+    virtual_clock clock_;
+    std::array<std::shared_ptr<command_engine>, 5> engines_;
+    std::jthread ticking_{[this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            // style: allow clock, because something must make virtual time go on
+            std::this_thread::sleep_for(1ms);
+            clock_.advance(1ms);
+        }
+    }};
+};
+
+/// A quorum of five servers, which all cases of a process share.
+class redlock_testbed final : public real_testbed {
+public:
+    redlock_testbed() {
+        for (auto& server : servers()) server.raw("FLUSHALL");
+    }
+    std::shared_ptr<lease_store> make_store() override {
+        std::vector<quorum_node> nodes;
+        for (const auto& server : servers()) {
+            auto target = parse_redis_url(server.url()).value();
+            target.options.on_connect_commands.push_back(raise_fence_command());
+            std::shared_ptr<command_engine> engine = make_redis(std::move(target)).value();
+            nodes.push_back({server.url(), std::make_shared<command_lease_store>(
+                                               std::move(engine), system_entropy())});
+        }
+        return std::make_shared<quorum_lease_store>(std::move(nodes), system_clock(),
+                                                    system_entropy());
+    }
+    void forget(const std::string& name) override {
+        for (auto& server : servers()) server.raw("DEL", "lock:" + name);
+    }
+    // A release is answered by the majority; the others have heard of it a moment later.
+    std::vector<std::string> leftovers() override {
+        std::vector<std::string> all;
+        for (int look = 0; look < 100 && (look == 0 || !all.empty()); ++look) {
+            if (look > 0) pass(5ms);
+            all.clear();
+            for (auto& server : servers()) {
+                std::ranges::copy(names_only(server.raw("KEYS", "*")), std::back_inserter(all));
+            }
+        }
+        return without_repeats(std::move(all));
+    }
+
+private:
+    static std::array<redis_server, 5>& servers() {
+        static std::array<redis_server, 5> shared;
+        return shared;
+    }
+};
+
 }  // namespace
 
 std::vector<lease_engine> lease_engines() {
@@ -182,6 +281,8 @@ std::vector<lease_engine> lease_engines() {
         {"memory", [] { return std::make_unique<memory_testbed>(); }},
         {"sqlite", [] { return std::make_unique<sqlite_testbed>(); }},
         {"redis", [] { return std::make_unique<redis_testbed>(); }},
+        {"quorum", [] { return std::make_unique<quorum_testbed>(); }},
+        {"redlock", [] { return std::make_unique<redlock_testbed>(); }},
         {"sentinel", [] { return std::make_unique<sentinel_testbed>(); }},
         {"cluster", [] { return std::make_unique<cluster_testbed>(); }},
     };

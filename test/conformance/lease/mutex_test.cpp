@@ -81,10 +81,11 @@ TEST_P(mutex_promise, a_waiter_is_woken_by_the_release_without_looking) {
     const auto next = waiter.get();  // on virtual time nothing but the hand-over can wake it
     EXPECT_GT(next.fence(), first);
     EXPECT_TRUE(next.held());
-    EXPECT_EQ(two.statistics().handed_over, 1U);
+    EXPECT_EQ(two.statistics().handed_over, two.can().fair ? 1U : 0U);
 }
 
 TEST_P(mutex_promise, clients_are_served_first_come_first_served) {
+    if (!one.can().fair) GTEST_SKIP() << "allowed: this engine promises no order";
     auto held = take(one);
     std::vector<client> others;
     for (int i = 0; i < 6; ++i) others.push_back(bed->make_client());

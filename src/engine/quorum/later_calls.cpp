@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/quorum/later_calls.hpp"
+
+#include <utility>
+
+namespace holdfast::detail {
+
+bool later_calls::at(time_point when, std::function<void()> what) {
+    const std::scoped_lock guard(mutex_);
+    if (closed_ || calls_.size() >= most) return false;
+    const auto placed = calls_.emplace(when, std::move(what));
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (placed == calls_.begin()) changed_.notify_all();
+    return true;
+}
+
+void later_calls::close() {
+    {
+        const std::scoped_lock guard(mutex_);
+        closed_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+void later_calls::run() {
+    std::unique_lock held(mutex_);
+    while (!closed_) {
+        if (calls_.empty()) {
+            time_.wait_until(held, changed_, time_point::max());
+            continue;
+        }
+        const auto first = calls_.begin();
+        if (time_.now() < first->first) {
+            time_.wait_until(held, changed_, first->first);
+            continue;
+        }
+        const auto what = std::move(first->second);
+        calls_.erase(first);
+        held.unlock();
+        what();
+        held.lock();
+    }
+}
+
+}  // namespace holdfast::detail

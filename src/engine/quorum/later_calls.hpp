@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+/// Calls that are made at a later time, by one thread of its own.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class later_calls {
+public:
+    /// Past that, further calls are refused: whoever asks for one can do without.
+    static constexpr std::size_t most = 20'000;
+
+    explicit later_calls(clock& time) : time_(time) {}
+    later_calls(const later_calls&) = delete;
+    later_calls& operator=(const later_calls&) = delete;
+    /// Calls that are not due yet are not made any more.
+    ~later_calls() { close(); }
+
+    /// `what` must be short and must not throw. The thread starts with the first call. False, and
+    /// nothing will be called, if there are too many or this is closed.
+    bool at(time_point when, std::function<void()> what);
+
+    /// Requires: not called by one of its calls.
+    void close();
+
+private:
+    void run();
+
+    clock& time_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::multimap<time_point, std::function<void()>> calls_;
+    bool closed_ = false;
+    std::thread thread_;
+};
+
+}  // namespace holdfast::detail

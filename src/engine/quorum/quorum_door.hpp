@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease_store.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// The way to the nodes of a quorum, which can be closed.
+///
+/// Answers come on the nodes' own threads and may make a request of their own. Nothing that such a
+/// thread holds may keep a node alive, or the node would end on its own thread; so everybody but
+/// the store goes through this door, which the store closes before its nodes end.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class quorum_door {
+public:
+    explicit quorum_door(const std::vector<std::shared_ptr<lease_store>>& nodes) {
+        for (const auto& node : nodes) nodes_.push_back(node.get());
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+
+    /// As the node's own submit(). A closed door answers `unavailable`.
+    void submit(std::size_t node, std::vector<lease_request> requests, time_point give_up,
+                const lease_store::reply_handler& on_reply) {
+        const visit inside(*this);
+        if (!inside.open) {
+            for (std::size_t i = 0; i < requests.size(); ++i) {
+                on_reply(i, fail(errc::unavailable, "the client is closing"));
+            }
+            return;
+        }
+        nodes_[node]->submit(std::move(requests), give_up, on_reply);
+    }
+
+    /// Blocks: until nobody is inside, which is never long.
+    void close() noexcept {
+        closed_ = true;
+        for (auto now = inside_.load(); now > 0; now = inside_.load()) inside_.wait(now);
+    }
+
+private:
+    struct visit {
+        explicit visit(quorum_door& to) : door(to) {
+            ++door.inside_;
+            open = !door.closed_;
+        }
+        ~visit() {
+            if (--door.inside_ == 0) door.inside_.notify_all();
+        }
+        visit(const visit&) = delete;
+        visit& operator=(const visit&) = delete;
+        quorum_door& door;
+        bool open = false;
+    };
+
+    std::vector<lease_store*> nodes_;
+    std::atomic<unsigned> inside_ = 0;
+    std::atomic<bool> closed_ = false;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/quorum/later_calls.hpp"
+#include "engine/quorum/quorum_door.hpp"
+
+#include <holdfast/lease_store.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+/// Ending owners at nodes that did not answer when they should have.
+///
+/// A node that was silent may hold what it was asked for, or may carry it out yet. So the owner is
+/// ended there again and again, ever more rarely, until the node says that it found something, or
+/// the lease is over by itself. Until then the owner is not asked for there: an ending that comes
+/// late would end it.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class quorum_leavings : public std::enable_shared_from_this<quorum_leavings> {
+public:
+    /// Past that, further ones are left to their ttl.
+    static constexpr std::size_t most = 10'000;
+
+    quorum_leavings(std::shared_ptr<quorum_door> door, std::shared_ptr<later_calls> calls,
+                    clock& time, duration node_timeout);
+
+    /// Requires: the owner will not be asked for any more.
+    void add(std::size_t node, ask::leave request, time_point until);
+
+    /// By node: is this owner being ended there? Empty if nowhere.
+    [[nodiscard]] std::vector<bool> of(const owner_token& owner) const;
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    struct leaving {
+        ask::leave request;
+        time_point until;
+        duration pause;
+    };
+    using key = std::pair<owner_token, std::size_t>;
+
+    void send(const key& which);
+    void answered(const key& which, const result<lease_reply>& reply);
+    void forget(const key& which);
+
+    const std::shared_ptr<quorum_door> door_;
+    const std::shared_ptr<later_calls> calls_;
+    clock& time_;
+    const duration node_timeout_;
+    mutable std::mutex mutex_;
+    std::map<key, leaving> all_;
+    std::atomic<std::size_t> size_ = 0;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/quorum/quorum_places.hpp"
+
+#include "engine/quorum/quorum_machine.hpp"
+
+#include <algorithm>
+
+namespace holdfast::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Who waits looks at least once a second, and who holds renews at a third of a ttl of a day at
+// most; who does neither is gone.
+constexpr duration longest_silence = 24h;
+constexpr duration longest_silence_of_waiters = 1min;
+constexpr duration sweep_every = 10s;
+
+constexpr duration longest_look = 1s;
+constexpr duration first_pause = 4ms;
+constexpr unsigned most_doublings = 6;
+
+}  // namespace
+
+quorum_places::place& quorum_places::place_of(const owner_token& owner, time_point now) {
+    if (now - swept_ > sweep_every) {
+        swept_ = now;
+        std::erase_if(places_, [&](const auto& one) {
+            const bool holds = one.second.holds;
+            return now - one.second.seen > (holds ? longest_silence : longest_silence_of_waiters);
+        });
+    }
+    place& here = places_[owner];
+    here.seen = now;
+    return here;
+}
+
+std::vector<fencing_token> quorum_places::look(const owner_token& owner, bool waits,
+                                               time_point now) {
+    const std::scoped_lock guard(mutex_);
+    if (!waits) {
+        const auto found = places_.find(owner);
+        if (found == places_.end()) return {};
+        found->second.seen = now;
+        return found->second.undone;
+    }
+    place& here = place_of(owner, now);
+    here.waits = true;
+    here.told.assign(nodes_, false);
+    here.tellers = 0;
+    ++here.looks;
+    return here.undone;
+}
+
+duration quorum_places::pause(const place& here) {
+    const duration longest = first_pause * (1U << std::min(here.in_vain, most_doublings));
+    return 1ms + duration(static_cast<std::int64_t>(
+                     chance_.below(static_cast<std::uint64_t>(longest.count()))));
+}
+
+duration quorum_places::look_after(const owner_token& owner, duration nodes_say, bool split) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (split && found != places_.end()) {
+        place& here = found->second;
+        here.in_vain = std::min(here.in_vain + 1, most_doublings);
+        return pause(here);
+    }
+    // The nodes know when a dead holder's time is over; otherwise not all at the same time.
+    if (nodes_say < longest_look) return nodes_say + duration(chance_.below(1'000'000));
+    return longest_look / 2 + duration(chance_.below(500'000'000));
+}
+
+void quorum_places::undoing(const owner_token& owner, std::span<const fencing_token> undone,
+                            time_point now) {
+    const std::scoped_lock guard(mutex_);
+    auto& known = place_of(owner, now).undone;
+    known.resize(nodes_);
+    for (std::size_t i = 0; i < undone.size(); ++i) known[i] = std::max(known[i], undone[i]);
+}
+
+void quorum_places::granted(const owner_token& owner) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return;
+    found->second.waits = false;
+    found->second.holds = true;
+    if (found->second.undone.empty()) places_.erase(found);
+}
+
+void quorum_places::forget(const owner_token& owner) {
+    const std::scoped_lock guard(mutex_);
+    places_.erase(owner);
+}
+
+std::optional<quorum_places::hint> quorum_places::hear(std::size_t node, const owner_token& owner) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end() || !found->second.waits) return std::nullopt;
+    place& here = found->second;
+    if (here.told[node]) return std::nullopt;
+    here.told[node] = true;
+    ++here.tellers;
+    if (here.tellers == majority_of(nodes_)) return hint{duration::zero(), here.looks};
+    if (here.tellers == 1) return hint{pause(here), here.looks};
+    return std::nullopt;
+}
+
+bool quorum_places::still_waits(const owner_token& owner, std::uint64_t look) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return false;
+    const place& here = found->second;
+    return here.waits && here.looks == look && here.tellers < majority_of(nodes_);
+}
+
+}  // namespace holdfast::detail

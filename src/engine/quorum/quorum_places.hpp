@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/entropy.hpp>
+#include <holdfast/lease_store.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// What a quorum remembers of those who ask it and do not have it: when to look again, and which of
+/// their grants are being undone.
+///
+/// A waiter stands in the line of every node, but each line is its own: the nodes may name
+/// different waiters, and if each handed over what it has, nobody would have a majority. So no node
+/// hands over; it tells the first in its line that the name is free there. A waiter that a majority
+/// tells this goes at once. One that fewer tell comes a little later, by chance; the more often it
+/// came in vain, the later, so that a node which is free alone (it has forgotten the holder's
+/// lease, say) does not make all of them run. Whoever was told nothing looks within a second.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class quorum_places {
+public:
+    quorum_places(std::size_t nodes, entropy& chance) : nodes_(nodes), chance_(chance) {}
+
+    /// A request of this owner is about to be sent: what it was told before is old. Answers which
+    /// of its fences are being undone, by node; empty if none is.
+    [[nodiscard]] std::vector<fencing_token> look(const owner_token& owner, bool waits,
+                                                  time_point now);
+
+    /// The request found it busy. Answers when to look again; `split` if some nodes were free, and
+    /// `nodes_say` is when enough of them may be.
+    [[nodiscard]] duration look_after(const owner_token& owner, duration nodes_say, bool split);
+
+    void undoing(const owner_token& owner, std::span<const fencing_token> undone, time_point now);
+
+    /// It has it. What is being undone is remembered for its renewals.
+    void granted(const owner_token& owner);
+
+    /// It does not want it any more.
+    void forget(const owner_token& owner);
+
+    struct hint {
+        duration after;      ///< When it should ask; zero for now.
+        std::uint64_t look;  ///< For still_waits().
+    };
+
+    /// A node told this owner that the name is free. Nothing, if it knows already or does not wait.
+    [[nodiscard]] std::optional<hint> hear(std::size_t node, const owner_token& owner);
+
+    /// Has it neither looked since that hint nor been told to?
+    [[nodiscard]] bool still_waits(const owner_token& owner, std::uint64_t look);
+
+private:
+    struct place {
+        std::vector<bool> told{};
+        std::size_t tellers = 0;
+        unsigned in_vain = 0;
+        std::uint64_t looks = 0;
+        bool waits = false;
+        bool holds = false;
+        std::vector<fencing_token> undone{};
+        time_point seen{};
+    };
+
+    [[nodiscard]] place& place_of(const owner_token& owner, time_point now);
+    [[nodiscard]] duration pause(const place& here);
+
+    const std::size_t nodes_;
+    entropy& chance_;
+    std::mutex mutex_;
+    std::map<owner_token, place> places_;
+    time_point swept_{};
+};
+
+}  // namespace holdfast::detail

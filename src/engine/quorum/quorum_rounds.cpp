@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/quorum/quorum_rounds.hpp"
+
+#include "core/overloaded.hpp"
+#include "core/validity.hpp"
+#include "engine/quorum/quorum_report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::detail {
+namespace {
+
+std::vector<std::shared_ptr<lease_store>> stores_of(const std::vector<quorum_node>& nodes) {
+    std::vector<std::shared_ptr<lease_store>> stores;
+    for (const quorum_node& node : nodes) stores.push_back(node.store);
+    return stores;
+}
+
+const owner_token& owner_of(const lease_request& request) {
+    return std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
+}
+
+ask::leave leave_of(const lease_request& request) {
+    return std::visit(
+        [](const auto& asked) { return ask::leave{asked.name, asked.owner, asked.mode}; }, request);
+}
+
+bool waits(const lease_request& request) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+}
+
+}  // namespace
+
+quorum_rounds::quorum_rounds(const std::vector<quorum_node>& nodes, clock& time, entropy& chance,
+                             const quorum_options& options)
+    : time_(time),
+      options_(options),
+      door_(std::make_shared<quorum_door>(stores_of(nodes))),
+      calls_(std::make_shared<later_calls>(time)),
+      leavings_(std::make_shared<quorum_leavings>(door_, calls_, time, options.node_timeout)),
+      places_(nodes.size(), chance) {
+    for (const quorum_node& node : nodes) labels_.push_back(node.label);
+}
+
+void quorum_rounds::close() {
+    calls_->close();
+    door_->close();
+}
+
+// Refused, never carried out as something weaker.
+std::optional<error> quorum_rounds::unfit(const lease_request& request) const {
+    const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
+    if (mode.type == lease_mode::kind::permit) {
+        return error{errc::unsupported,
+                     fmt::format("permits on a quorum are unsound: with {} of them on each of {} "
+                                 "servers, and {} servers for each holder, {} could hold one",
+                                 mode.limit, labels_.size(), majority_of(labels_.size()),
+                                 mode.limit * labels_.size() / majority_of(labels_.size()))};
+    }
+    if (mode.type == lease_mode::kind::shared) {
+        return error{errc::unsupported,
+                     "shared leases on a quorum are not offered: each server has a line of its "
+                     "own, so readers that keep coming would starve a writer"};
+    }
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked == nullptr || asked->ttl <= options_.longest_ttl) return std::nullopt;
+    using std::chrono::milliseconds;
+    return error{errc::invalid_argument,
+                 fmt::format("a ttl of {} is longer than the quarantine of {}, which must outlast "
+                             "every lease: shorten the ttl, or raise quarantine= in the URL",
+                             std::chrono::ceil<milliseconds>(asked->ttl),
+                             std::chrono::ceil<milliseconds>(options_.longest_ttl))};
+}
+
+quorum_plan quorum_rounds::plan_for(lease_request request, time_point now) {
+    quorum_plan plan{.request = std::move(request),
+                     .nodes = labels_.size(),
+                     .fencing = options_.fences == quorum_options::fence::on};
+    const owner_token& owner = owner_of(plan.request);
+    if (const auto* asked = std::get_if<ask::acquire>(&plan.request)) {
+        plan.undone = places_.look(owner, waits(plan.request), now);
+        plan.leaving = leavings_->of(owner);
+        duration seen = longest_seen_.load(std::memory_order_relaxed);
+        while (asked->ttl > seen && !longest_seen_.compare_exchange_weak(seen, asked->ttl)) {
+        }
+    } else if (std::holds_alternative<ask::renew>(plan.request)) {
+        plan.undone = places_.look(owner, false, now);
+    } else {
+        places_.forget(owner);
+    }
+    return plan;
+}
+
+void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_up,
+                           lease_store::reply_handler on_reply) {
+    struct post {
+        std::vector<lease_request> requests;
+        std::vector<round_ptr> rounds;
+    };
+    const auto tell = std::make_shared<const lease_store::reply_handler>(std::move(on_reply));
+    const time_point now = time_.now();
+    std::vector<post> posts(labels_.size());
+    std::vector<std::pair<round_ptr, quorum_machine::step>> begun;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (auto why = unfit(requests[i])) {
+            (*tell)(i, std::unexpected(std::move(*why)));
+            continue;
+        }
+        auto one = std::make_shared<round>(
+            plan_for(std::move(requests[i]), now), give_up,
+            [tell, i](result<lease_reply> outcome) { (*tell)(i, std::move(outcome)); });
+        auto step = one->machine.start(now);
+        for (auto& out : std::exchange(step.sends, {})) {
+            posts[out.node].requests.push_back(std::move(out.request));
+            posts[out.node].rounds.push_back(one);
+        }
+        if (step.outcome) begun.emplace_back(std::move(one), std::move(step));
+    }
+    for (auto& [one, step] : begun) act(one, std::move(step), now);
+    const time_point end = std::min(give_up, later(now, options_.node_timeout));
+    for (std::size_t node = 0; node < posts.size(); ++node) {
+        if (posts[node].requests.empty()) continue;
+        door_->submit(node, std::move(posts[node].requests), end,
+                      [self = shared_from_this(), node, rounds = std::move(posts[node].rounds)](
+                          std::size_t index, result<lease_reply> reply) {
+                          self->answered(rounds[index], node, std::move(reply));
+                      });
+    }
+}
+
+void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<lease_reply> reply) {
+    const time_point now = time_.now();
+    quorum_machine::step step;
+    {
+        const std::scoped_lock guard(one->mutex);
+        step = one->machine.on_answer(node, std::move(reply), now);
+    }
+    act(one, std::move(step), now);
+}
+
+// The outcome is told last: whoever hears it may ask again, and then the nodes must have been told
+// before what is undone.
+void quorum_rounds::act(const round_ptr& one, quorum_machine::step step, time_point now) {
+    note_undone(*one, step, now);
+    for (auto& what : step.sends) send(one, std::move(what), now);
+    for (const std::size_t node : step.leave_at) leave(*one, node, now);
+    if (step.outcome) one->done(worded(*one, std::move(*step.outcome)));
+}
+
+void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, time_point now) {
+    const auto undoes = [](const quorum_machine::send& what) {
+        return !what.awaited && std::holds_alternative<ask::release>(what.request);
+    };
+    if (std::ranges::none_of(step.sends, undoes)) return;
+    std::vector<fencing_token> undone;
+    {
+        const std::scoped_lock guard(one.mutex);
+        undone = one.machine.undone();
+    }
+    places_.undoing(owner_of(one.machine.request()), undone, now);
+}
+
+void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_point now) {
+    time_point end = later(now, options_.node_timeout);
+    if (what.awaited) end = std::min(end, one->give_up);
+    std::vector<lease_request> single;
+    single.push_back(std::move(what.request));
+    if (!what.awaited) {
+        door_->submit(what.node, std::move(single), end, [](std::size_t, const auto&) {});
+        return;
+    }
+    door_->submit(
+        what.node, std::move(single), end,
+        [self = shared_from_this(), one, node = what.node](std::size_t, result<lease_reply> reply) {
+            self->answered(one, node, std::move(reply));
+        });
+}
+
+void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
+    const lease_request& request = one.machine.request();
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    const duration ttl = asked != nullptr ? asked->ttl : longest_seen_.load();
+    leavings_->add(node, leave_of(request), later(now, ttl + options_.node_timeout));
+}
+
+// Adds what the machine cannot know: when to look again, and the nodes' names.
+result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcome) {
+    const lease_request& request = one.machine.request();
+    const owner_token& owner = owner_of(request);
+    const std::scoped_lock guard(one.mutex);
+    if (!outcome) {
+        const std::string& name = std::visit(
+            [](const auto& asked) -> const std::string& { return asked.name.value(); }, request);
+        outcome.error().detail =
+            fmt::format("'{}': {}", name, report_of(one.machine, labels_, options_.node_timeout));
+    } else if (auto* seen = std::get_if<answer::busy>(&*outcome)) {
+        seen->look_after = places_.look_after(owner, seen->look_after, one.machine.split());
+    } else if (std::holds_alternative<answer::granted>(*outcome)) {
+        places_.granted(owner);
+    }
+    return outcome;
+}
+
+// A push is a hint. What a node has missed, a look finds.
+void quorum_rounds::hear(std::size_t node, const lease_push& push) {
+    const auto* told = std::get_if<handed_over>(&push);
+    if (told == nullptr) return;
+    const auto hint = places_.hear(node, told->owner);
+    if (!hint) return;
+    if (hint->after == duration::zero()) return tell_waiter(told->owner);
+    calls_->at(later(time_.now(), hint->after),
+               [self = weak_from_this(), owner = told->owner, look = hint->look] {
+                   const auto here = self.lock();
+                   if (here && here->places_.still_waits(owner, look)) here->tell_waiter(owner);
+               });
+}
+
+void quorum_rounds::tell_waiter(const owner_token& owner) {
+    if (tell_push_) tell_push_(handed_over{owner, {}, duration::zero()});
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/quorum/later_calls.hpp"
+#include "engine/quorum/quorum_door.hpp"
+#include "engine/quorum/quorum_lease_store.hpp"
+#include "engine/quorum/quorum_leavings.hpp"
+#include "engine/quorum/quorum_machine.hpp"
+#include "engine/quorum/quorum_places.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What drives the machines of a quorum: sends what they say to the nodes, brings back the answers.
+///
+/// A round is one request's machine and whoever wants to know its outcome. It lives until its last
+/// node has answered, also when the outcome has long been told, and also when the store is gone:
+/// then the door is closed, and nothing is sent any more.
+namespace holdfast::detail {
+
+/// Thread safety: all members may be called from any thread.
+class quorum_rounds : public std::enable_shared_from_this<quorum_rounds> {
+public:
+    quorum_rounds(const std::vector<quorum_node>& nodes, clock& time, entropy& chance,
+                  const quorum_options& options);
+
+    /// As lease_store::submit().
+    void submit(std::vector<lease_request> requests, time_point give_up,
+                lease_store::reply_handler on_reply);
+
+    /// Set once, before the first request.
+    void on_push(lease_store::push_handler handler) { tell_push_ = std::move(handler); }
+    void hear(std::size_t node, const lease_push& push);
+
+    [[nodiscard]] std::size_t leavings() const noexcept { return leavings_->size(); }
+
+    /// No node is used after this has returned.
+    void close();
+
+private:
+    struct round {
+        round(quorum_plan plan, time_point end, std::function<void(result<lease_reply>)> tell)
+            : machine(std::move(plan)), give_up(end), done(std::move(tell)) {}
+        std::mutex mutex;
+        quorum_machine machine;
+        const time_point give_up;
+        const std::function<void(result<lease_reply>)> done;
+    };
+    using round_ptr = std::shared_ptr<round>;
+
+    [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
+    [[nodiscard]] quorum_plan plan_for(lease_request request, time_point now);
+    void answered(const round_ptr& one, std::size_t node, result<lease_reply> reply);
+    void act(const round_ptr& one, quorum_machine::step step, time_point now);
+    void note_undone(round& one, const quorum_machine::step& step, time_point now);
+    void send(const round_ptr& one, quorum_machine::send what, time_point now);
+    void leave(const round& one, std::size_t node, time_point now);
+    [[nodiscard]] result<lease_reply> worded(round& one, result<lease_reply> outcome);
+    void tell_waiter(const owner_token& owner);
+
+    std::vector<std::string> labels_;
+    clock& time_;
+    const quorum_options options_;
+    const std::shared_ptr<quorum_door> door_;
+    const std::shared_ptr<later_calls> calls_;
+    const std::shared_ptr<quorum_leavings> leavings_;
+    quorum_places places_;
+    lease_store::push_handler tell_push_;
+    std::atomic<duration> longest_seen_ = duration::zero();
+};
+
+}  // namespace holdfast::detail

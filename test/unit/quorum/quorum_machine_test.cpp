@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/quorum/quorum_machine.hpp"
+
+#include "core/validity.hpp"
+#include "engine/quorum/quorum_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace holdfast::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+const time_point t0{1000s};
+
+class quorum_of : public testing::Test {
+protected:
+    using step = quorum_machine::step;
+
+    ask::acquire acquire(ask::when_busy otherwise = ask::when_busy::refuse) const {
+        return {.name = name,
+                .owner = owner,
+                .mode = {},
+                .ttl = ttl,
+                .otherwise = otherwise,
+                .ticket = {}};
+    }
+    quorum_machine five(lease_request request) { return of(5, std::move(request)); }
+    quorum_machine of(std::size_t nodes, lease_request request) {
+        return quorum_machine({.request = std::move(request), .nodes = nodes});
+    }
+    static result<lease_reply> granted(std::uint64_t fence) {
+        return answer::granted{{fence}, ttl};
+    }
+    static result<lease_reply> busy(duration look = 1s) {
+        return answer::busy{.look_after = look, .ticket = {}, .latest = {}};
+    }
+    static result<lease_reply> silent() { return fail(errc::outcome_unknown, "no answer"); }
+    static result<lease_reply> away() { return fail(errc::unavailable, "not connected"); }
+    static result<lease_reply> lost(std::string why = {}) { return answer::lost{std::move(why)}; }
+    static result<lease_reply> renewed() { return answer::renewed{ttl}; }
+    static result<lease_reply> released(bool found = true) { return answer::released{found}; }
+
+    static bool is_granted(const step& s, std::uint64_t fence) {
+        const auto* given =
+            s.outcome && *s.outcome ? std::get_if<answer::granted>(&**s.outcome) : nullptr;
+        return given != nullptr && given->fence.value == fence;
+    }
+    template <class Answer>
+    static bool says(const step& s) {
+        return s.outcome && *s.outcome && std::holds_alternative<Answer>(**s.outcome);
+    }
+    /// Nodes at which a grant is undone, with the fence up to which it is.
+    static std::vector<std::pair<std::size_t, std::uint64_t>> undone(const step& s) {
+        std::vector<std::pair<std::size_t, std::uint64_t>> all;
+        for (const auto& out : s.sends) {
+            const auto* end = std::get_if<ask::release>(&out.request);
+            if (end != nullptr) all.emplace_back(out.node, end->only.value);
+        }
+        return all;
+    }
+    /// Nodes that are told to give no fence up to a floor, with the floor.
+    static std::vector<std::pair<std::size_t, std::uint64_t>> raised(const step& s) {
+        std::vector<std::pair<std::size_t, std::uint64_t>> all;
+        for (const auto& out : s.sends) {
+            const auto* kept = std::get_if<ask::renew>(&out.request);
+            if (kept != nullptr) all.emplace_back(out.node, kept->floor.value);
+        }
+        return all;
+    }
+
+    static constexpr duration ttl = 10s;
+    seeded_entropy chance{7};
+    const lock_name name = *lock_name::make("job");
+    const owner_token owner = owner_token::draw(chance);
+    const time_point soon = t0 + 1ms;
+};
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST_F(quorum_of, asks_every_node_with_the_same_owner) {
+    auto m = five(acquire());
+    const auto begun = m.start(t0);
+    ASSERT_EQ(begun.sends.size(), 5U);
+    for (const auto& out : begun.sends) EXPECT_EQ(std::get<ask::acquire>(out.request).owner, owner);
+    EXPECT_FALSE(begun.outcome);
+}
+
+TEST_F(quorum_of, five_that_draw_the_same_fence_is_granted_by_three_in_one_trip) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    EXPECT_FALSE(m.on_answer(0, granted(7), soon).outcome);
+    EXPECT_FALSE(m.on_answer(1, granted(7), soon).outcome);
+    const auto third = m.on_answer(2, granted(7), soon);
+    EXPECT_TRUE(is_granted(third, 7));
+    EXPECT_THAT(third.sends, IsEmpty());
+    EXPECT_THAT(m.on_answer(3, granted(7), soon).sends, IsEmpty());
+    EXPECT_THAT(m.on_answer(4, silent(), soon).sends, IsEmpty());
+}
+
+TEST_F(quorum_of, tells_the_largest_fence_only_when_a_majority_is_past_it) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, granted(9), soon));
+    const auto third = m.on_answer(2, granted(5), soon);
+    EXPECT_FALSE(third.outcome) << "of three, only one has drawn 9";
+    EXPECT_THAT(raised(third), ElementsAre(Pair(0, 9), Pair(2, 9)));
+    EXPECT_FALSE(m.on_answer(0, renewed(), soon).outcome);
+    EXPECT_TRUE(is_granted(m.on_answer(2, renewed(), soon), 9));
+}
+
+TEST_F(quorum_of, counts_a_later_vote_that_is_past_the_fence_instead_of_an_answer_to_a_raise) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, granted(9), soon));
+    static_cast<void>(m.on_answer(2, granted(9), soon));
+    EXPECT_TRUE(is_granted(m.on_answer(3, granted(12), soon), 9));
+    EXPECT_THAT(raised(m.on_answer(4, granted(2), soon)), ElementsAre(Pair(4, 9)))
+        << "the straggler is brought into step";
+}
+
+TEST_F(quorum_of, spare_fences_are_kept_out_of_others_reach_too) {
+    auto asked = acquire();
+    asked.spare_fences = 4;
+    auto m = of(3, asked);
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    EXPECT_THAT(raised(m.on_answer(1, granted(9), soon)), ElementsAre(Pair(0, 13)));
+}
+
+TEST_F(quorum_of, a_node_that_lost_the_lease_before_it_was_raised_has_no_vote) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(2, away(), soon));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    EXPECT_FALSE(m.on_answer(1, granted(9), soon).outcome);
+    const auto end = m.on_answer(0, lost(), soon);
+    EXPECT_TRUE(says<answer::busy>(end) || !*end.outcome);
+    EXPECT_THAT(undone(end), ElementsAre(Pair(1, 9)));
+}
+
+TEST_F(quorum_of, without_fences_needs_no_raise) {
+    quorum_machine m({.request = acquire(), .nodes = 3, .fencing = false});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    EXPECT_TRUE(is_granted(m.on_answer(1, granted(9), soon), 0));
+}
+
+TEST_F(quorum_of, busy_is_told_as_soon_as_a_majority_is_out_of_reach_and_votes_are_undone) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, busy(), soon));
+    static_cast<void>(m.on_answer(2, busy(), soon));
+    const auto end = m.on_answer(3, busy(), soon);
+    ASSERT_TRUE(end.outcome);
+    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3)));
+    EXPECT_TRUE(m.split());
+    EXPECT_THAT(undone(m.on_answer(4, granted(8), soon)), ElementsAre(Pair(4, 8)))
+        << "a vote that comes too late to matter is undone too";
+}
+
+TEST_F(quorum_of, even_numbers_settle_a_tie_as_nobodys) {
+    auto m = of(4, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, granted(4), soon));
+    static_cast<void>(m.on_answer(2, busy(), soon));
+    const auto end = m.on_answer(3, busy(), soon);
+    EXPECT_TRUE(says<answer::busy>(end));
+    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3), Pair(1, 4)));
+}
+
+TEST_F(quorum_of, a_vote_whose_end_is_on_its_way_is_no_vote) {
+    quorum_machine m(
+        {.request = acquire(ask::when_busy::stand_in_line), .nodes = 3, .undone = {{5}, {}, {}}});
+    static_cast<void>(m.start(t0));
+    const auto old = m.on_answer(0, granted(5), soon);
+    EXPECT_THAT(undone(old), ElementsAre(Pair(0, 5)));
+    static_cast<void>(m.on_answer(1, granted(6), soon));
+    EXPECT_TRUE(says<answer::busy>(m.on_answer(2, busy(), soon)));
+}
+
+TEST_F(quorum_of, a_new_vote_of_a_node_where_an_older_one_was_undone_counts) {
+    quorum_machine m({.request = acquire(), .nodes = 3, .undone = {{5}, {}, {}}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(6), soon));
+    EXPECT_TRUE(is_granted(m.on_answer(1, granted(6), soon), 6));
+}
+
+TEST_F(quorum_of, a_node_where_the_owner_is_being_ended_is_not_asked) {
+    quorum_machine m({.request = acquire(), .nodes = 3, .leaving = {true, false, false}});
+    EXPECT_EQ(m.start(t0).sends.size(), 2U);
+}
+
+TEST_F(quorum_of, votes_that_come_when_the_lease_may_be_over_do_not_count) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    const time_point late = believed_until(t0, ttl);
+    const auto second = m.on_answer(1, granted(3), late);
+    EXPECT_FALSE(second.outcome);
+    EXPECT_THAT(undone(second), ElementsAre(Pair(1, 3)));
+    const auto third = m.on_answer(2, granted(3), late);
+    ASSERT_TRUE(third.outcome);
+    EXPECT_EQ(third.outcome->error(), errc::unavailable);
+}
+
+TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
+    auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
+    static_cast<void>(m.start(t0));
+    const time_point late = believed_until(t0, ttl);
+    static_cast<void>(m.on_answer(0, renewed(), late));
+    static_cast<void>(m.on_answer(1, renewed(), late));
+    const auto end = m.on_answer(2, renewed(), late);
+    ASSERT_TRUE(end.outcome);
+    EXPECT_FALSE(*end.outcome);
+}
+
+TEST_F(quorum_of, too_few_answers_are_unknown_if_any_may_have_been_carried_out) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, silent(), soon));
+    const auto end = m.on_answer(2, silent(), soon);
+    ASSERT_TRUE(end.outcome);
+    EXPECT_EQ(end.outcome->error(), errc::outcome_unknown);
+    EXPECT_THAT(undone(end), IsEmpty()) << "whoever asked asks again, or leaves";
+}
+
+TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_stays) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, away(), soon));
+    const auto end = m.on_answer(2, away(), soon);
+    EXPECT_EQ(end.outcome->error(), errc::unavailable);
+    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3)));
+}
+
+TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    for (std::size_t i = 0; i < 3; ++i) static_cast<void>(m.on_answer(i, busy(), soon));
+    EXPECT_THAT(m.on_answer(3, silent(), soon).leave_at, ElementsAre(3));
+    EXPECT_THAT(m.on_answer(4, away(), soon).leave_at, IsEmpty()) << "it was never sent";
+}
+
+TEST_F(quorum_of, a_waiter_looks_when_enough_nodes_may_be_free) {
+    auto m = five(acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, busy(900ms), soon));
+    static_cast<void>(m.on_answer(1, busy(100ms), soon));
+    const auto end = m.on_answer(2, busy(300ms), soon);
+    ASSERT_TRUE(says<answer::busy>(end));
+    EXPECT_EQ(std::get<answer::busy>(**end.outcome).look_after, 900ms);
+}
+
+TEST_F(quorum_of, renewal_takes_a_majority_and_gives_back_what_a_minority_lost) {
+    auto m = five(ask::renew{name, owner, {}, ttl, {9}});
+    EXPECT_EQ(std::get<ask::renew>(m.start(t0).sends[0].request).floor.value, 9U);
+    static_cast<void>(m.on_answer(0, lost(), soon));
+    static_cast<void>(m.on_answer(1, renewed(), soon));
+    static_cast<void>(m.on_answer(2, renewed(), soon));
+    const auto end = m.on_answer(3, renewed(), soon);
+    EXPECT_TRUE(says<answer::renewed>(end));
+    ASSERT_EQ(end.sends.size(), 1U);
+    EXPECT_EQ(end.sends[0].node, 0U);
+    EXPECT_EQ(std::get<ask::acquire>(end.sends[0].request).owner, owner);
+    EXPECT_THAT(m.on_answer(4, lost("broken by ops"), soon).sends, IsEmpty())
+        << "what an operator took away stays away";
+}
+
+TEST_F(quorum_of, renewal_is_lost_when_a_majority_cannot_be_reached_any_more) {
+    auto m = five(ask::renew{name, owner, {}, ttl, {9}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, lost(), soon));
+    static_cast<void>(m.on_answer(1, renewed(), soon));
+    static_cast<void>(m.on_answer(2, lost("maintenance"), soon));
+    const auto end = m.on_answer(3, lost(), soon);
+    ASSERT_TRUE(says<answer::lost>(end));
+    EXPECT_EQ(std::get<answer::lost>(**end.outcome).reason, "maintenance");
+}
+
+TEST_F(quorum_of, renewal_that_too_few_answer_has_failed_and_is_not_lost) {
+    auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, renewed(), soon));
+    static_cast<void>(m.on_answer(1, silent(), soon));
+    EXPECT_EQ(m.on_answer(2, lost(), soon).outcome->error(), errc::outcome_unknown);
+}
+
+TEST_F(quorum_of, a_renewal_of_a_grant_that_is_being_undone_does_not_count) {
+    quorum_machine m(
+        {.request = ask::renew{name, owner, {}, ttl, {9}}, .nodes = 3, .undone = {{5}, {}, {}}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, renewed(), soon));
+    static_cast<void>(m.on_answer(1, renewed(), soon));
+    EXPECT_FALSE(*m.on_answer(2, away(), soon).outcome);
+}
+
+TEST_F(quorum_of, release_is_answered_by_a_majority_and_goes_on_at_the_silent) {
+    auto m = five(ask::release{name, owner, {}});
+    static_cast<void>(m.start(t0));
+    EXPECT_THAT(m.on_answer(0, silent(), soon).leave_at, ElementsAre(0));
+    static_cast<void>(m.on_answer(1, released(), soon));
+    static_cast<void>(m.on_answer(2, released(), soon));
+    EXPECT_TRUE(says<answer::released>(m.on_answer(3, released(), soon)));
+    EXPECT_THAT(m.on_answer(4, away(), soon).leave_at, ElementsAre(4));
+}
+
+TEST_F(quorum_of, release_also_leaves_the_lines_of_nodes_that_had_not_granted_it) {
+    auto m = of(3, ask::release{name, owner, {}});
+    static_cast<void>(m.start(t0));
+    const auto first = m.on_answer(0, lost(), soon);
+    ASSERT_EQ(first.sends.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<ask::leave>(first.sends[0].request));
+}
+
+TEST_F(quorum_of, release_of_what_a_majority_does_not_know_is_lost) {
+    auto m = of(3, ask::release{name, owner, {}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, released(), soon));
+    static_cast<void>(m.on_answer(1, lost(), soon));
+    EXPECT_TRUE(says<answer::lost>(m.on_answer(2, lost(), soon)));
+}
+
+TEST_F(quorum_of, leave_finds_what_any_node_had) {
+    auto m = of(3, ask::leave{name, owner, {}});
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, released(true), soon));
+    const auto end = m.on_answer(1, released(false), soon);
+    ASSERT_TRUE(says<answer::released>(end));
+    EXPECT_TRUE(std::get<answer::released>(**end.outcome).found);
+}
+
+TEST_F(quorum_of, says_what_each_node_said_without_the_owner) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, busy(), soon));
+    static_cast<void>(m.on_answer(2, silent(), soon));
+    static_cast<void>(m.on_answer(3, away(), soon));
+    const std::vector<std::string> labels{"a:1", "b:2", "c:3", "d:4", "e:5"};
+    EXPECT_EQ(report_of(m, labels, 500ms),
+              "1 of 5 granted: a:1 granted, b:2 busy, c:3 no answer in 500 ms, d:4 unavailable, "
+              "e:5 not heard yet; d:4: not connected");
+}
+
+}  // namespace
+}  // namespace holdfast::detail
