@@ -75,6 +75,7 @@ public:
     [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
 
 private:
+    [[nodiscard]] waiter::event sleep(waiter& me, time_point until);
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 
