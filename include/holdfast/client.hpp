@@ -10,10 +10,13 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -74,6 +77,14 @@ public:
     [[nodiscard]] holdfast::recursive_mutex recursive_mutex(std::string_view name,
                                                             acquire_options defaults = {});
 
+    /// The same for one that has readers and writers.
+    [[nodiscard]] holdfast::shared_mutex shared_mutex(std::string_view name,
+                                                      acquire_options defaults = {});
+
+    /// A semaphore of that name and so many permits; does no I/O.
+    [[nodiscard]] holdfast::semaphore semaphore(std::string_view name, std::uint32_t permits,
+                                                acquire_options defaults = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The engine as one that carries out Redis commands; null if it is not one.
@@ -85,7 +96,24 @@ public:
 
     /// The names that start with `prefix` and are held now, by anyone.
     /// Errors: unsupported, unavailable, …
+    /// Blocks: some trips; the engine is asked in small steps and goes on serving others.
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix = "");
+
+    /// One name: who holds it (and whether that is this client), since when, for how long, with
+    /// which fence, and who waits for it, in order. Nothing if it is neither held nor waited for.
+    /// What it says is old when you read it: decide nothing by it that a lock should decide.
+    /// Errors: invalid_argument (the name), unsupported, unavailable, …
+    /// Blocks: two trips.
+    [[nodiscard]] result<std::optional<lease_info>> inspect(std::string_view name);
+
+    /// Takes a name from whoever holds it, also from another program, and hands it to the next in
+    /// line. For operators: the holder is not asked. Its lease is lost for the reason `broken`,
+    /// with these words (1 to 200 bytes); it learns that at once if it listens, else at its next
+    /// renewal, and works on until then. Answers how many held it.
+    /// Errors: invalid_argument (the name, the reason), unsupported, unavailable; outcome_unknown:
+    /// look with inspect() before you repeat it, or you may take it from the next holder.
+    /// Blocks: one trip.
+    [[nodiscard]] result<std::uint32_t> evict(std::string_view name, std::string_view reason);
 
     [[nodiscard]] client_statistics statistics() const;
 
@@ -100,6 +128,8 @@ public:
 
 private:
     friend class holdfast::mutex;
+    friend class holdfast::shared_mutex;
+    friend class holdfast::semaphore;
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::shared_ptr<command_engine> commands_;
     entropy* chance_;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 /// What you hold: a name, for a time that is renewed while you live, with a fence.
@@ -34,7 +36,8 @@ enum class lease_status : std::uint8_t {
 enum class loss_reason : std::uint8_t {
     none,
     expired,   ///< Could not be renewed before its deadline (cut off, paused, engine away).
-    taken,     ///< The engine says that it is not ours: deleted, evicted, broken by an operator.
+    taken,     ///< The engine says that it is not ours: deleted, or forgotten.
+    broken,    ///< Someone took it away with client::evict(): see loss_text().
     max_hold,  ///< Held for as long as `max_hold` allows.
     closed,    ///< The client was closed.
     forked     ///< This is a child of the process that holds it.
@@ -58,6 +61,8 @@ public:
 
     [[nodiscard]] const lock_name& name() const noexcept;
     [[nodiscard]] fencing_token fence() const noexcept;
+    /// How it is held: exclusively, shared, or by how many permits of how many.
+    [[nodiscard]] lease_mode mode() const noexcept;
 
     /// Fires when the lease is lost (not when it is released): callbacks run on a thread that the
     /// client keeps for them, outside any lock of ours; they may use Holdfast.
@@ -72,10 +77,21 @@ public:
     [[nodiscard]] lease_status status() const noexcept;
     [[nodiscard]] loss_reason reason() const noexcept;
 
+    /// The words of whoever took it away; empty unless the reason is `broken`.
+    [[nodiscard]] std::string loss_text() const;
+
     /// Gives it back and says how that went. In any case the lease is over.
     /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may
     /// have met another holder), outcome_unknown (released in the background, or left to its ttl).
     [[nodiscard]] result<void> release() &&;
+
+    /// Turns an exclusive lease into a shared one without letting go in between: readers that wait
+    /// for it come in at once, and no writer before them. The fence stays. May be repeated.
+    /// Blocks: one trip. Errors: lease_lost (it was not ours any more), outcome_unknown (it counts
+    /// as shared here, but others may not be let in: ask again), unavailable (nothing has changed),
+    /// unsupported, invalid_argument (a semaphore's).
+    /// Thread safety: not while another thread uses this handle.
+    [[nodiscard]] result<void> downgrade();
 
     using release_completion = std::move_only_function<void(result<void>)>;
 

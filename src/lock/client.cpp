@@ -37,6 +37,15 @@ recursive_mutex client::recursive_mutex(std::string_view name, acquire_options d
     return {*this, name, std::move(defaults)};
 }
 
+shared_mutex client::shared_mutex(std::string_view name, acquire_options defaults) {
+    return {*this, name, std::move(defaults)};
+}
+
+semaphore client::semaphore(std::string_view name, std::uint32_t permits,
+                            acquire_options defaults) {
+    return {*this, name, permits, std::move(defaults)};
+}
+
 capabilities client::can() const noexcept {
     return runtime_ == nullptr ? capabilities{} : runtime_->can();
 }
@@ -44,6 +53,14 @@ capabilities client::can() const noexcept {
 result<std::vector<lease_info>> client::list(std::string_view prefix) {
     if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
     return runtime_->list(prefix);
+}
+
+result<std::optional<lease_info>> client::inspect(std::string_view name) {
+    return mutex(name).inspect();
+}
+
+result<std::uint32_t> client::evict(std::string_view name, std::string_view reason) {
+    return mutex(name).evict(reason);
 }
 
 result<clock_comparison> client::compare_clocks() {

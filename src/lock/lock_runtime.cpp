@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -37,6 +38,13 @@ client_label this_program() {
     return {.host = host.data(), .pid = ::getpid(), .program = ::program_invocation_short_name};
 }
 
+std::string why_lost(const lease_state& over) {
+    const loss_reason why = over.reason.load();
+    const std::string_view word = to_string(why);
+    return why == loss_reason::broken ? fmt::format("{}, {}", word, over.loss_text)
+                                      : std::string(word);
+}
+
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
     local_lines& lines;
@@ -58,7 +66,10 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
       usher_(std::make_unique<usher>(store_, clock_)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
-    store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
+    store_->on_push([room = room_, lose = keeper_->on_eviction()](const lease_push& push) {
+        if (const auto* told = std::get_if<evicted>(&push)) return lose(*told);
+        room->hear(push);
+    });
 }
 
 // In a child of fork() there are no threads to join, and locks may be held by threads that do not
@@ -87,7 +98,7 @@ error lock_runtime::closed_error() {
     return {errc::invalid_argument, "the client is closed: open another one"};
 }
 
-result<void> lock_runtime::ready(const acquire_options& options) const {
+result<void> lock_runtime::ready(const acquire_options& options, const lease_mode& mode) const {
     if (closed_) return std::unexpected(closed_error());
     if (fork_generation() != generation_) {
         return fail(errc::invalid_argument,
@@ -109,11 +120,18 @@ result<void> lock_runtime::ready(const acquire_options& options) const {
         return fail(errc::invalid_argument, fmt::format("local_passes is {}: it takes 0 to {}",
                                                         options.local_passes, most_passes));
     }
+    if (mode.type == lease_mode::kind::shared && !store_->can().shared) {
+        return fail(errc::unsupported, "this engine has no shared leases");
+    }
+    if (mode.type == lease_mode::kind::permit && !store_->can().permits) {
+        return fail(errc::unsupported, "this engine has no permits");
+    }
     return {};
 }
 
-result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options) {
-    acquisition mine(*this, name, options);
+result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options,
+                                    const lease_mode& mode) {
+    acquisition mine(*this, name, options, mode);
     auto next = mine.start();
     for (;;) {
         if (auto* got = std::get_if<result<lease>>(&next)) return std::move(*got);
@@ -145,8 +163,8 @@ waiter::event lock_runtime::sleep(waiter& me, time_point until) {
 }
 
 void lock_runtime::acquire_async(const lock_name& name, const acquire_options& options,
-                                 mutex::acquire_completion done) {
-    if (const auto fit = ready(options); !fit) return done(std::unexpected(fit.error()));
+                                 const lease_mode& mode, mutex::acquire_completion done) {
+    if (const auto fit = ready(options, mode); !fit) return done(std::unexpected(fit.error()));
     // A release is never refused: it makes room.
     if (usher_->full()) {
         return done(
@@ -155,8 +173,8 @@ void lock_runtime::acquire_async(const lock_name& name, const acquire_options& o
                                          usher::most)));
     }
     auto place = usher_->new_place();
-    auto task =
-        std::make_unique<acquire_errand>(shared_from_this(), name, options, std::move(done), place);
+    auto task = std::make_unique<acquire_errand>(shared_from_this(), name, options, mode,
+                                                 std::move(done), place);
     usher_->take(place, std::move(task));
 }
 
@@ -236,9 +254,8 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     keeper_->forget(state);
     if (!mine) {
         const turn_end opening{lines_, state};
-        return said(
-            fail(errc::lease_lost, fmt::format("'{}' was lost before: {}", state.name.value(),
-                                               to_string(state.reason.load()))));
+        return said(fail(errc::lease_lost, fmt::format("'{}' was lost before: {}",
+                                                       state.name.value(), why_lost(state))));
     }
     if (in_time && pass_on(state)) {
         report_->released(state, clock_);
@@ -257,7 +274,9 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
         const bool late = clock_.now() >= state.deadline.load();
-        report_->lost_at_release(state, late ? loss_reason::expired : loss_reason::taken);
+        const loss_reason unsaid = late ? loss_reason::expired : loss_reason::taken;
+        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::broken,
+                                 std::move(end.evicted));
     }
     if (end.leftover) {
         keeper_->leave_in_background({state.name, state.owner, state.mode},
@@ -313,9 +332,35 @@ duration lock_runtime::remaining(const lease_state& state) const noexcept {
     return remaining_until(state.deadline.load());
 }
 
+result<void> lock_runtime::resize(const lock_name& name, std::uint32_t permits) {
+    if (closed_) return std::unexpected(closed_error());
+    return store_->resize(name, permits, later(clock_.now(), options_.request_timeout));
+}
+
 result<std::vector<lease_info>> lock_runtime::list(std::string_view prefix) {
     if (closed_) return std::unexpected(closed_error());
-    return store_->list(prefix, later(clock_.now(), options_.request_timeout));
+    auto found = store_->list(prefix, later(clock_.now(), options_.request_timeout));
+    if (found) std::ranges::for_each(*found, [this](lease_info& one) { claim(one); });
+    return found;
+}
+
+result<std::optional<lease_info>> lock_runtime::inspect(const lock_name& name) {
+    if (closed_) return std::unexpected(closed_error());
+    auto found = store_->inspect(name, later(clock_.now(), options_.request_timeout));
+    if (found && *found) claim(**found);
+    return found;
+}
+
+// Says which of them are this client's.
+void lock_runtime::claim(lease_info& seen) const {
+    for (holder_info& one : seen.holders) one.mine = one.client == id_.value();
+    for (waiter_info& one : seen.line) one.mine = one.client == id_.value();
+}
+
+result<std::uint32_t> lock_runtime::evict(const lock_name& name, std::string_view reason) {
+    if (closed_) return std::unexpected(closed_error());
+    if (const auto fit = fit_reason(reason); !fit) return std::unexpected(fit.error());
+    return store_->evict(name, reason, later(clock_.now(), options_.request_timeout));
 }
 
 // The engine's answer is as old as half the trip, as far as can be told.
@@ -332,8 +377,12 @@ result<clock_comparison> lock_runtime::compare_clocks() {
 client_statistics lock_runtime::statistics() const {
     const loss_counts lost{.expired = count_->lost_expired,
                            .taken = count_->lost_taken,
+                           .broken = count_->lost_broken,
                            .max_hold = count_->lost_max_hold,
                            .closed = count_->lost_closed};
+    const waiting_counts waiting{.exclusive = count_->waiting[0],
+                                 .shared = count_->waiting[1],
+                                 .permit = count_->waiting[2]};
     return {.acquired = count_->acquired,
             .waited = count_->waited,
             .handed_over = count_->handed_over,
@@ -343,11 +392,12 @@ client_statistics lock_runtime::statistics() const {
             .released = count_->released,
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
-            .lost = lost.expired + lost.taken + lost.max_hold + lost.closed,
+            .lost = lost.expired + lost.taken + lost.broken + lost.max_hold + lost.closed,
             .held = keeper_->size(),
-            .waiting = count_->waiting,
+            .waiting = waiting.exclusive + waiting.shared + waiting.permit,
             .least_slack = count_->least_slack,
             .lost_by_reason = lost,
+            .waiting_by_mode = waiting,
             .waiting_time = count_->waiting_time.read(),
             .renewal_slack = count_->renewal_slack.read(),
             .observations_dropped = count_->observations_dropped};

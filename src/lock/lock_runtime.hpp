@@ -31,9 +31,13 @@ public:
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options);
     ~lock_runtime();
 
-    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options);
+    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options,
+                                        const lease_mode& mode = {});
     void acquire_async(const lock_name& name, const acquire_options& options,
-                       mutex::acquire_completion done);
+                       const lease_mode& mode, mutex::acquire_completion done);
+    /// `state` becomes another one: the same holding, shared from now on.
+    [[nodiscard]] result<void> downgrade(std::shared_ptr<lease_state>& state);
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits);
     [[nodiscard]] result<void> release(lease_state& state);
     void release_async(std::shared_ptr<lease_state> state, lease::release_completion done);
     void abandon(lease_state& state) noexcept;
@@ -42,6 +46,8 @@ public:
 
     [[nodiscard]] capabilities can() const noexcept { return store_->can(); }
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name);
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
@@ -59,7 +65,7 @@ public:
     [[nodiscard]] static error closed_error();
 
     /// Whether an acquire with these options may begin.
-    [[nodiscard]] result<void> ready(const acquire_options& options) const;
+    [[nodiscard]] result<void> ready(const acquire_options& options, const lease_mode& mode) const;
     [[nodiscard]] result<lease> hand_out(const acquire_plan& plan, const grant& given,
                                          const acquire_options& options, time_point asked);
     /// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
@@ -76,7 +82,11 @@ public:
 
 private:
     [[nodiscard]] waiter::event sleep(waiter& me, time_point until);
+    void claim(lease_info& seen) const;
     [[nodiscard]] bool pass_on(const lease_state& old);
+    [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
+                                           time_point renew_at);
+    [[nodiscard]] error found_lost(lease_state& state);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 
     std::shared_ptr<lease_store> store_;

@@ -41,7 +41,19 @@ void mutex::acquire_async(const acquire_options& options, acquire_completion don
     if (runtime_ == nullptr) {
         return done(fail(errc::invalid_argument, "the client was moved from"));
     }
-    runtime_->acquire_async(*name_, options, std::move(done));
+    runtime_->acquire_async(*name_, options, {}, std::move(done));
+}
+
+result<std::optional<lease_info>> mutex::inspect() const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->inspect(*name_);
+}
+
+result<std::uint32_t> mutex::evict(std::string_view reason) const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->evict(*name_, reason);
 }
 
 void mutex::lock() {

@@ -79,7 +79,18 @@ private:
     void* memory_;
 };
 
-taker taker_of(client& on, std::string_view /*kind*/, const std::string& name) {
+taker taker_of(client& on, std::string_view kind, const std::string& name) {
+    if (kind == "shared") {
+        return [m = std::make_shared<holdfast::shared_mutex>(on, name)] {
+            return m->acquire_shared();
+        };
+    }
+    if (kind == "semaphore") {
+        constexpr std::uint32_t permits = 8;
+        return [m = std::make_shared<holdfast::semaphore>(on, name, permits)] {
+            return m->acquire();
+        };
+    }
     return [m = std::make_shared<holdfast::mutex>(on, name)] { return m->acquire(); };
 }
 
@@ -286,7 +297,7 @@ result<crew_result> by_tasks(const std::string& url, std::string_view kind,
 }  // namespace
 
 std::vector<std::string> lock_kinds() {
-    return {"mutex"};
+    return {"mutex", "shared", "semaphore"};
 }
 
 result<crew_result> run_lock_crew(const std::string& url, std::string_view lock_kind,

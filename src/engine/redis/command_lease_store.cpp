@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
 
 #include <fmt/chrono.h>
@@ -27,12 +28,29 @@ void doubt(result<lease_reply>& out) {
     if (!out) out.error().code = errc::outcome_unknown;
 }
 
+// A million is more than anyone hands out one by one, and keeps every sum far from its end.
+constexpr std::uint32_t most_permits = 1'000'000;
+
+std::optional<error> unfit_limit(std::uint32_t limit) {
+    if (limit >= 1 && limit <= most_permits) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("a semaphore of {} permits: it takes 1 to {}", limit, most_permits)};
+}
+
+std::optional<error> unfit_permits(const lease_mode& mode) {
+    if (auto why = unfit_limit(mode.limit)) return why;
+    if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
+    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
+                                                     mode.permits, mode.limit, mode.limit)};
+}
+
 }  // namespace
 
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
                                          command_lease_options options)
     : engine_(std::move(engine)),
       options_(std::move(options)),
+      who_(*engine_),
       channels_(*engine_, chance, options_.scope) {
     if (options_.replicas > 0) lanes_ = std::make_unique<replicated_lanes>(engine_, options_);
 }
@@ -40,22 +58,29 @@ command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine,
 command_lease_store::~command_lease_store() = default;
 
 capabilities command_lease_store::can() const noexcept {
-    return {.fencing = true, .fair = true, .pushes = true, .listing = true};
+    return {.shared = true,
+            .permits = true,
+            .fencing = true,
+            .fair = true,
+            .pushes = true,
+            .listing = true};
 }
 
-// Modes that these scripts do not know are refused, never carried out as something weaker.
+std::optional<error> command_lease_store::unfit_name(const lock_name& name) const {
+    if (!options_.prefix.empty()) return std::nullopt;
+    if (!is_shared_key(name.value()) && !is_side_key(name.value())) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
+                             "name",
+                             name.value())};
+}
+
 std::optional<error> command_lease_store::unfit(const lease_request& request) const {
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
-    if (mode.type != lease_mode::kind::exclusive) {
-        return error{errc::unsupported, "this engine grants exclusive leases only"};
+    if (mode.type == lease_mode::kind::permit) {
+        if (auto why = unfit_permits(mode)) return why;
     }
-    const std::string& name = name_of(request).value();
-    if (options_.prefix.empty() && (is_shared_key(name) || is_side_key(name))) {
-        return error{errc::invalid_argument,
-                     fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
-                                 "name",
-                                 name)};
-    }
+    if (auto why = unfit_name(name_of(request))) return why;
     const auto* asked = std::get_if<ask::acquire>(&request);
     const duration window = options_.quarantine;
     if (asked == nullptr || window == duration::zero() || asked->ttl <= window) return std::nullopt;
@@ -70,6 +95,16 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
 std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
     if (!stands_in_line(request)) return {};
     return channels_.listen(lock_key(options_.prefix, name_of(request)), give_up);
+}
+
+// What goes the swift way costs no command more for it.
+void command_lease_store::stay_known(const lease_request& request, lease_way way) {
+    if (const auto* kept = std::get_if<ask::renew>(&request)) {
+        who_.stay_known(kept->ttl);
+    } else if (const auto* asked = std::get_if<ask::acquire>(&request);
+               asked != nullptr && (way == lease_way::full || options_.careful())) {
+        who_.stay_known(asked->ttl);
+    }
 }
 
 lease_way command_lease_store::way_for(const lease_request& request) const {
@@ -104,9 +139,10 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
     bool took = false;
     for (lease_way way = way_for(request);; way = lease_way::full) {
         lease_commands one;
+        stay_known(request, way);
         const bool full = way == lease_way::full || options_.careful();
         one.make(options_, request, full ? channel_of(request, give_up) : std::string_view(), way);
-        std::array<result<reply>, 2> answers;
+        std::array<result<reply>, lease_commands::most_commands> answers;
         const std::span<result<reply>> replies(answers.data(), one.commands().size());
         engine_->exchange(one.commands(), replies, give_up);
         auto meant = one.interpret(replies);
@@ -131,6 +167,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
         for (std::size_t i = 0; i < left.size(); ++i) {
             const lease_request& request = requests[left[i]];
             const lease_way way = first ? way_for(request) : lease_way::full;
+            stay_known(request, way);
             ready[i].make(options_, request, channel_of(request, give_up), way);
             commands.insert(commands.end(), ready[i].commands().begin(), ready[i].commands().end());
         }
@@ -171,6 +208,7 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
     all->in.resize(requests.size());
     all->missing = requests.size();
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        stay_known(requests[i], lease_way::full);
         lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
                        [all, i](result<lease_reply> one) {
                            const std::scoped_lock guard(all->mutex);
@@ -219,6 +257,7 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    stay_known(request, lease_way::full);
     if (lanes_ != nullptr) {
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
@@ -272,9 +311,36 @@ result<wall_time> command_lease_store::time_of_day(time_point give_up) {
     return wall_time(std::chrono::seconds(parts[0]) + std::chrono::microseconds(parts[1]));
 }
 
+result<void> command_lease_store::resize(const lock_name& name, std::uint32_t permits,
+                                         time_point give_up) {
+    if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
+    if (auto why = unfit_limit(permits)) return std::unexpected(std::move(*why));
+    lease_commands one;
+    one.make_resize(options_, name, permits);
+    const auto said = engine_->execute(one.commands()[0], give_up);
+    if (!said) return std::unexpected(said.error());
+    return {};
+}
+
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,
                                                           time_point give_up) {
     return list_leases(*engine_, options_, prefix, give_up);
+}
+
+void command_lease_store::introduce(const client_id& id, const client_label& who) {
+    who_.set(id, who);
+    channels_.introduce(id);
+}
+
+result<std::optional<lease_info>> command_lease_store::inspect(const lock_name& name,
+                                                               time_point give_up) {
+    return inspect_lease(*engine_, options_, name, give_up);
+}
+
+result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::string_view reason,
+                                                 time_point give_up) {
+    return evict_holder(*engine_, options_, name, reason,
+                        channels_.prefix_for(lock_key(options_.prefix, name)), give_up);
 }
 
 }  // namespace holdfast
