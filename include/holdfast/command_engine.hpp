@@ -3,6 +3,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/command.hpp>
+#include <holdfast/push_wait.hpp>
 #include <holdfast/reply.hpp>
 
 #include <functional>
@@ -93,6 +94,12 @@ public:
                                                                           channel_scope scope,
                                                                           push_handler handler,
                                                                           time_point give_up) = 0;
+
+    /// Instead of sleeping until a push comes: hears them on this thread, and calls the handlers of
+    /// all subscriptions here, until it is over or `until` has come. That spares the waiter to be
+    /// woken by the engine's own thread, which is half of what a hand-over costs.
+    /// False: the engine's thread hears them, now and until further notice; so sleep.
+    [[nodiscard]] virtual bool hear_pushes(const push_wait& wait);
 
     /// The clock by which `give_up` is meant.
     [[nodiscard]] virtual clock& time() const noexcept = 0;

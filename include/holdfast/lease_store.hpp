@@ -5,6 +5,7 @@
 #include <holdfast/lease_info.hpp>
 #include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
+#include <holdfast/push_wait.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -183,6 +184,9 @@ public:
 
     /// Who is told of pushes; set once, before the first request. Called on the engine's thread.
     virtual void on_push(push_handler handler) = 0;
+
+    /// As command_engine::hear_pushes(), for a thread that waits for the push of its grant.
+    [[nodiscard]] virtual bool hear_pushes(const push_wait& wait);
 
     /// The engine's time of day. Errors: unsupported, unavailable, …
     [[nodiscard]] virtual result<wall_time> time_of_day(time_point give_up);

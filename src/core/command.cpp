@@ -34,6 +34,11 @@ result<reply> command_session::execute(const command& c, time_point give_up) {
     return checked(std::move(answer));
 }
 
+// For engines that have no thread to be spared.
+bool command_engine::hear_pushes(const push_wait& /*wait*/) {
+    return false;
+}
+
 result<reply> command_engine::execute(const command& c, time_point give_up) {
     result<reply> answer;
     exchange({&c, 1}, {&answer, 1}, give_up);

@@ -11,6 +11,10 @@ void lease_store::submit(std::vector<lease_request> requests, time_point give_up
     for (std::size_t i = 0; i < replies.size(); ++i) on_reply(i, std::move(replies[i]));
 }
 
+bool lease_store::hear_pushes(const push_wait& /*wait*/) {
+    return false;
+}
+
 result<wall_time> lease_store::time_of_day(time_point /*give_up*/) {
     return fail(errc::unsupported, "this engine does not tell the time of day");
 }

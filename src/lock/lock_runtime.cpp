@@ -140,9 +140,26 @@ result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options
             store_->exchange({&out->request, 1}, {&reply, 1}, out->give_up);
             next = mine.on_reply(std::move(reply));
         } else {
-            next = mine.on_event(mine.waits().sleep(std::get<acquisition::sleep>(next).until));
+            next = mine.on_event(sleep(mine.waits(), std::get<acquisition::sleep>(next).until));
         }
     }
+}
+
+// A thread that is the only one to wait hears the engine's pushes itself, where that is offered.
+waiter::event lock_runtime::sleep(waiter& me, time_point until) {
+    thread_local std::optional<event> signal;
+    const bool heard = store_->hear_pushes({.until = until,
+                                            .wake_fd =
+                                                [&] {
+                                                    if (!signal) signal.emplace();
+                                                    signal->clear();
+                                                    me.poll_with(&*signal);
+                                                    return signal->fd();
+                                                },
+                                            .over = [&] { return me.has_news(); },
+                                            .alone = [&] { return room_->size() <= 1; }});
+    if (heard) me.poll_with(nullptr);
+    return me.sleep(until);
 }
 
 void lock_runtime::acquire_async(const lock_name& name, const acquire_options& options,

@@ -90,6 +90,7 @@ public:
     [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
 
 private:
+    [[nodiscard]] waiter::event sleep(waiter& me, time_point until);
     void claim(lease_info& seen) const;
     [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
                                                             const acquire_options& options);

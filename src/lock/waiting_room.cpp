@@ -19,6 +19,17 @@ std::optional<waiter::event> waiter::happened() {
     return take();
 }
 
+bool waiter::has_news() {
+    const std::scoped_lock guard(mutex_);
+    return given_ || passed_ != nullptr || turn_ || closed_ || cancelled_ || look_;
+}
+
+void waiter::poll_with(detail::event* signal) {
+    const std::scoped_lock guard(mutex_);
+    signal_ = signal;
+    poller_ = std::this_thread::get_id();
+}
+
 // What can end the wait comes before what only asks for a look.
 std::optional<waiter::event> waiter::take() {
     if (given_) return *std::exchange(given_, std::nullopt);
@@ -33,9 +44,10 @@ std::optional<waiter::event> waiter::take() {
 void waiter::wake() {
     if (bell_ != nullptr) {
         bell_->ring();
-    } else {
-        changed_.notify_all();
+        return;
     }
+    changed_.notify_all();
+    if (signal_ != nullptr && poller_ != std::this_thread::get_id()) signal_->raise();
 }
 
 void waiter::hand_over(const handed_over& given) {
@@ -95,6 +107,11 @@ void waiting_room::hear(const lease_push& push) {
     }
     if (!std::holds_alternative<look_again>(push)) return;
     for (const auto& [owner, who] : waiters_) who->look();
+}
+
+std::size_t waiting_room::size() {
+    const std::scoped_lock guard(mutex_);
+    return waiters_.size();
 }
 
 void waiting_room::close() {

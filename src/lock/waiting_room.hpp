@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/lease_state.hpp"
+#include "runtime/event.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <unordered_map>
 #include <variant>
 
@@ -51,6 +53,13 @@ public:
     /// What happened and has not been told yet, without sleeping.
     [[nodiscard]] std::optional<event> happened();
 
+    /// Has something happened that has not been told yet?
+    [[nodiscard]] bool has_news();
+
+    /// From now on, what other threads do to it also raises `signal`, for this thread waits in
+    /// poll(). Null: no more.
+    void poll_with(detail::event* signal);
+
     void hand_over(const handed_over& given);
     void pass_on(passed lease);
     void take_turn();
@@ -65,6 +74,8 @@ private:
     clock& clock_;
     bell* const bell_;
     std::mutex mutex_;
+    detail::event* signal_ = nullptr;
+    std::thread::id poller_;
     std::condition_variable changed_;
     std::optional<handed_over> given_;
     passed passed_;
@@ -91,6 +102,8 @@ public:
     };
 
     void hear(const lease_push& push);
+
+    [[nodiscard]] std::size_t size();
 
     /// Ends every wait, also those that come later.
     void close();

@@ -46,6 +46,12 @@ public:
         if (ours()) return core_->subscribe(channel, scope, std::move(handler), give_up);
         return refused();
     }
+    bool hear_pushes(const push_wait& wait) override {
+        if constexpr (requires { core_->hear_pushes(wait); }) {
+            if (ours()) return core_->hear_pushes(wait);
+        }
+        return false;
+    }
     clock& time() const noexcept override { return core_->time(); }
     redis_statistics statistics() const override {
         redis_statistics out;

@@ -5,9 +5,6 @@
 //
 // A sharded channel whose slot leaves the server is told of (an unsubscription that nobody asked
 // for, or MOVED as the answer to SSUBSCRIBE), forgotten here, and found again by the cluster.
-//
-// A silent connection is asked by PING after reply_timeout, and given up after as long again: else
-// a peer that vanished without a word would be listened to for ever.
 #include "redis/subscriber.hpp"
 
 #include "core/hash_slot.hpp"
@@ -20,26 +17,19 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace holdfast::redis {
 namespace {
 
 constexpr std::size_t channels_per_command = 500;
 
-// "MOVED 3999 127.0.0.1:6381": an SSUBSCRIBE came to the wrong node.
-bool moved_slot(std::string_view text, unsigned& slot) {
-    constexpr std::string_view word = "MOVED ";
-    if (!text.starts_with(word)) return false;
-    const char* const begin = text.data() + word.size();
-    return std::from_chars(begin, text.data() + text.size(), slot).ec == std::errc();
-}
+}  // namespace
 
-std::string_view verb_of(channel_scope scope, bool add) {
+std::string_view subscriber::verb_of(channel_scope scope, bool add) {
     if (scope == channel_scope::sharded) return add ? "SSUBSCRIBE" : "SUNSUBSCRIBE";
     return add ? "SUBSCRIBE" : "UNSUBSCRIBE";
 }
-
-}  // namespace
 
 void listener::tell(const push_event& what) {
     const std::scoped_lock guard(mutex);
@@ -83,9 +73,11 @@ subscriber::~subscriber() {
 
 void subscriber::stop() {
     {
-        const lock held(mutex_);
+        lock held(mutex_);
         stopping_ = true;
         changed_.notify_all();
+        wake_reader();
+        while (reader_ == role::caller) changed_.wait(held);
     }
     nudge_.raise();
     if (thread_.joinable()) thread_.join();
@@ -141,7 +133,7 @@ void subscriber::join(lock& /*held*/, const key& k, const std::shared_ptr<listen
         queue_words(verb_of(k.scope, true), k.scope, {k.channel});
     }
     if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { serve(); });
-    nudge_.raise();
+    wake_reader();
 }
 
 std::unique_ptr<subscription> subscriber::adopt(std::string_view channel, channel_scope scope,
@@ -169,7 +161,7 @@ void subscriber::on_moved(std::function<void(const std::string& channel)> told) 
 void subscriber::renew() {
     const lock held(mutex_);
     renewing_ = up_;
-    nudge_.raise();
+    wake_reader();
 }
 
 void subscriber::leave(const key& k, const std::shared_ptr<listener>& who) {
@@ -181,172 +173,7 @@ void subscriber::leave(const key& k, const std::shared_ptr<listener>& who) {
     topics_.erase(found);
     if (!up_) return;
     queue_words(verb_of(k.scope, false), k.scope, {k.channel});
-    nudge_.raise();
-}
-
-void subscriber::serve() {
-    while (true) {
-        {
-            const lock held(mutex_);
-            if (stopping_) return;
-        }
-        if (reconnect()) listen();
-    }
-}
-
-// True: connected, and subscribing to everything is under way.
-bool subscriber::reconnect() {
-    const time_point deadline = time_.now() + profile_.options.connect_timeout;
-    const patience go_on = [this] {
-        const lock held(mutex_);
-        return !stopping_;
-    };
-    auto address = where_(deadline);
-    result<std::unique_ptr<wire>> made = std::unexpected(error{errc::unavailable, {}});
-    if (address)
-        made = wire::open(*address, profile_, deadline, time_, go_on);
-    else
-        made = std::unexpected(address.error());
-
-    lock held(mutex_);
-    if (!made) {
-        counts_->connect_failures.add();
-        problem_ = made.error().detail;
-        problem_code_ = made.error().code;
-        changed_.notify_all();
-        const auto& o = profile_.options;
-        backoff_ = std::clamp(backoff_ * 2, o.backoff_min, o.backoff_max);
-        const auto half = static_cast<std::uint64_t>(backoff_.count()) / 2 + 1;
-        const time_point next =
-            time_.now() + backoff_ / 2 + duration(static_cast<duration::rep>(chance_.below(half)));
-        while (!stopping_ && time_.now() < next) time_.wait_until(held, changed_, next);
-        return false;
-    }
-    line_ = std::move(*made);
-    counts_->connects.add();
-    counts_->open_connections.add();
-    backoff_ = {};
-    problem_.clear();
-    out_.clear();
-    out_sent_ = 0;
-    pending_.clear();
-    asked_.clear();
-    pinged_ = false;
-    heard_at_ = time_.now();
-    renewing_ = false;
-    up_ = true;
-    for (const channel_scope scope : {channel_scope::global, channel_scope::sharded}) {
-        std::vector<std::string> all;
-        for (auto& [k, t] : topics_) {
-            if (k.scope != scope) continue;
-            t.confirmed = false;
-            ++asked_[k];
-            all.push_back(k.channel);
-        }
-        queue_words(verb_of(scope, true), scope, all);
-    }
-    return true;
-}
-
-void subscriber::lose(std::string reason) {
-    const lock held(mutex_);
-    up_ = false;
-    for (auto& [k, t] : topics_) t.confirmed = false;
-    problem_ = fmt::format("redis {}: {}", to_string(line_->address()), reason);
-    problem_code_ = errc::unavailable;
-    line_.reset();
-    counts_->disconnects.add();
-    counts_->open_connections.take();
-}
-
-void subscriber::listen() {
-    while (true) {
-        {
-            lock held(mutex_);
-            if (stopping_) break;
-            if (renewing_) {
-                held.unlock();
-                return lose("the server is not the one to listen to any more");
-            }
-        }
-        if (!write_pending()) return;
-        const bool blocked = out_sent_ < out_.size();
-        const short wanted = blocked ? POLLIN | POLLOUT : POLLIN;
-        std::array<pollfd, 2> fds{pollfd{line_->stream().fd(), wanted, 0},
-                                  pollfd{nudge_.fd(), POLLIN, 0}};
-        const duration patience_left = profile_.options.reply_timeout;
-        const time_point limit = heard_at_ + (pinged_ ? 2 : 1) * patience_left;
-        const timespec left = timeout_until(limit, time_.now());
-        const int ready = ::ppoll(fds.data(), fds.size(), &left, nullptr);
-        if (ready > 0 && fds[1].revents != 0) nudge_.clear();
-        if (ready > 0 && fds[0].revents != 0 && !read_pushed()) return;
-        if (time_.now() < limit) continue;
-        if (pinged_) return lose("reply: a subscriber's PING was not answered");
-        pinged_ = true;
-        const lock held(mutex_);
-        append_command(pending_, std::array<std::string_view, 1>{"PING"});
-    }
-    lose("the client was closed");
-}
-
-bool subscriber::write_pending() {
-    if (out_sent_ == out_.size()) {
-        out_.clear();
-        out_sent_ = 0;
-        const lock held(mutex_);
-        out_.swap(pending_);
-    }
-    while (out_sent_ < out_.size()) {
-        const io_step step =
-            line_->stream().write({out_.data() + out_sent_, out_.size() - out_sent_});
-        if (step.what == io_step::kind::again) return true;
-        if (step.what != io_step::kind::moved) {
-            lose("write: the connection broke");
-            return false;
-        }
-        out_sent_ += step.bytes;
-    }
-    return true;
-}
-
-bool subscriber::read_pushed() {
-    std::array<char, 16384> room;
-    while (true) {
-        const io_step step = line_->stream().read(room);
-        if (step.what == io_step::kind::again) return true;
-        if (step.what != io_step::kind::moved) {
-            lose("reply: the server closed the connection");
-            return false;
-        }
-        heard_at_ = time_.now();
-        pinged_ = false;
-        counts_->bytes_in.add(step.bytes);
-        line_->replies().feed({room.data(), step.bytes});
-        while (const auto pushed = line_->replies().next()) {
-            unsigned slot = 0;
-            if (pushed->is_error() && moved_slot(pushed->text(), slot)) {
-                forget_moved([slot](const key& k, const topic&) {
-                    return k.scope == channel_scope::sharded && hash_slot(k.channel) == slot;
-                });
-                continue;
-            }
-            // Else only a refused SUBSCRIBE answers with an error here (an ACL without the
-            // channel).
-            if (pushed->is_error()) {
-                const error e = to_error(*pushed);
-                lose("SUBSCRIBE: " + e.detail);
-                const lock held(mutex_);
-                problem_code_ = e.code;
-                changed_.notify_all();
-                return false;
-            }
-            dispatch(*pushed);
-        }
-        if (!line_->replies().problem().empty()) {
-            lose("reply: " + line_->replies().problem());
-            return false;
-        }
-    }
+    wake_reader();
 }
 
 // ["subscribe", channel, count] or ["message", channel, payload], with an s in front if sharded.

@@ -9,6 +9,7 @@
 #include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
 
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -19,7 +20,12 @@
 
 /// All subscriptions to one server, on one connection that a thread of its own keeps alive.
 ///
-/// The thread is started by the first subscription. After a break it connects again, subscribes to
+/// The thread is started by the first subscription. A caller that waits for a push, and is the only
+/// one, may take over reading from it (attend()): being woken by the thread would cost it as much
+/// again as the push itself. The thread gives the reading up when callers have come one by one, and
+/// takes it back when nobody has read for a while, or somebody waits who does not read.
+///
+/// After a break it connects again, subscribes to
 /// everything again, and then tells every handler that had been heard of before: there was a gap.
 namespace holdfast::redis {
 
@@ -58,6 +64,9 @@ public:
     /// forgotten here. Requires: set before the first subscription.
     void on_moved(std::function<void(const std::string& channel)> told);
 
+    /// As command_engine::hear_pushes().
+    [[nodiscard]] bool attend(const push_wait& wait);
+
     /// Gives up the present connection and makes a new one.
     void renew();
 
@@ -83,6 +92,15 @@ private:
     void serve();
     [[nodiscard]] bool reconnect();
     void listen();
+    [[nodiscard]] bool ask_for_reading(lock& held);
+    [[nodiscard]] bool take_reading(const push_wait& wait);
+    void leave_reading(bool alone);
+    void doze(lock& held);
+    void wake_reader() noexcept;
+    using wakers = std::array<int, 2>;  ///< Descriptors; -1 for none.
+    enum class round_end : std::uint8_t { quiet, lost };
+    [[nodiscard]] round_end read_round(time_point until, wakers by);
+    [[nodiscard]] static std::string_view verb_of(channel_scope scope, bool add);
     void queue_words(std::string_view verb, channel_scope scope,
                      const std::vector<std::string>& channels);
     [[nodiscard]] bool write_pending();
@@ -110,9 +128,16 @@ private:
     bool renewing_ = false;
     bool up_ = false;  ///< There is a connection, so changes go to pending_.
     std::thread thread_;
-    event nudge_;
+    event nudge_;  ///< Wakes the thread, …
+    event poke_;   ///< … and a caller that reads.
 
-    // The thread's.
+    enum class role : std::uint8_t { nobody, thread, caller };
+    role reader_ = role::thread;
+    int lone_callers_ = 0;  ///< In a row, who would have read for themselves alone.
+    bool give_up_reading_ = false;
+
+    // The reader's.
+    time_point last_round_{};
     std::unique_ptr<wire> line_;
     std::string out_;
     std::size_t out_sent_ = 0;

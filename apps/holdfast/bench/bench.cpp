@@ -3,6 +3,7 @@
 // holdfast bench: how fast it is, next to something well known that is measured in the same run.
 #include "bench/bench.hpp"
 
+#include "bench/plot.hpp"
 #include "option_types.hpp"
 
 #include <fmt/format.h>
@@ -28,9 +29,24 @@ void add_bench(CLI::App& to, command_list& all) {
     add_bench_raw(*words, all);
 }
 
-void add_bench_options(CLI::App& to, std::string& engine, std::string& format) {
-    add_text(to, "--engine", engine, "What to measure: memory:, redis:, redis://host:port");
-    add_choice(to, "--format", format, {"table", "json"}, "For people, or a line for each figure");
+void add_bench_options(CLI::App& to, bench_options& options) {
+    add_text(to, "--engine", options.engine, "What to measure: memory:, redis:, redis://host:port");
+    add_choice(to, "--format", options.format, {"table", "json"},
+               "For people, or a line for each figure");
+    to.add_option("--plot", options.plot, "Draw the figures into this file too")
+        ->type_name("FILE.svg");
+    add_choice(to, "--cpus", options.cpus, {"shared", "apart"},
+               "apart: a server of its own gets a processor of its own");
+}
+
+exit_code report(const std::vector<figure>& figures, const bench_options& options) {
+    for (const figure& f : figures) {
+        fmt::print("{}\n", options.format == "json" ? to_json(f) : to_table(f));
+    }
+    std::fflush(stdout);
+    if (options.plot.empty()) return exit_code::success;
+    const auto drawn = draw(figures, options.plot);
+    return drawn ? exit_code::success : cannot_measure(drawn.error());
 }
 
 exit_code cannot_measure(const error& why) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_engine.hpp"
 
+#include "bench/cpu_split.hpp"
 #include <holdfast/redis.hpp>
 
 #include <holdfast/url.hpp>
@@ -27,15 +28,30 @@ result<server_place> plain_place(const url& where) {
     return server_place{at.name, at.port.value_or(6379)};
 }
 
+double cpu_seconds_of(int whom) {
+    rusage used{};
+    ::getrusage(whom, &used);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 }  // namespace
 
-result<bench_engine> bench_engine::make(std::string_view asked) {
-    bench_engine made{.label = redacted(asked), .url = std::string(asked), .reference = {}};
+// Requires: no thread has been started.
+result<bench_engine> bench_engine::make(const bench_options& options) {
+    const std::string& asked = options.engine;
+    bench_engine made{.label = redacted(asked), .url = asked, .reference = {}};
     const auto where = parse_url(asked);
     if (!where) return std::unexpected(where.error());
     made.in_process = where->scheme == "memory";
     const bool own = asked == "redis:";
     if (!made.in_process && !own) {
+        if (options.cpus == "apart") {
+            return fail(errc::invalid_argument,
+                        "--cpus apart: that server is not ours to move; take --engine redis:");
+        }
         auto place = plain_place(*where);
         if (!place) return std::unexpected(std::move(place.error()));
         made.reference = std::move(*place);
@@ -48,6 +64,12 @@ result<bench_engine> bench_engine::make(std::string_view asked) {
     if (!server) return std::unexpected(std::move(server.error()));
     made.owned = std::move(*server);
     made.reference = {"127.0.0.1", made.owned->port()};
+    if (options.cpus == "apart") {
+        if (const auto split = split_processors(made.owned->process_id()); !split) {
+            return std::unexpected(split.error());
+        }
+        made.cpus = options.cpus;
+    }
     if (own) made.url = fmt::format("redis://127.0.0.1:{}", made.owned->port());
     return made;
 }
@@ -65,12 +87,11 @@ std::optional<server_account> bench_engine::account() const {
 }
 
 double own_cpu_seconds() {
-    rusage used{};
-    ::getrusage(RUSAGE_SELF, &used);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-    };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
+    return cpu_seconds_of(RUSAGE_SELF);
+}
+
+double children_cpu_seconds() {
+    return cpu_seconds_of(RUSAGE_CHILDREN);
 }
 
 }  // namespace holdfast::app

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bench/bench.hpp"
 #include "bench/own_server.hpp"
 #include "bench/server_account.hpp"
 
@@ -9,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 /// What a measurement runs on, and the Redis that it compares with.
 ///
@@ -28,8 +28,11 @@ struct bench_engine {
     server_place reference;
     std::unique_ptr<own_server> owned{};
 
+    /// What figures say of the processors.
+    std::optional<std::string> cpus{};
+
     /// Errors: invalid_argument, unavailable.
-    [[nodiscard]] static result<bench_engine> make(std::string_view asked);
+    [[nodiscard]] static result<bench_engine> make(const bench_options& options);
 
     /// The server's account if the engine is a server.
     [[nodiscard]] std::optional<server_account> account() const;
@@ -38,7 +41,8 @@ struct bench_engine {
 /// How many commands a client has sent to a Redis so far; nothing if its engine is not one.
 [[nodiscard]] std::optional<std::uint64_t> commands_sent(const client& by);
 
-/// CPU seconds that this process has used, all threads.
+/// CPU seconds that this process has used, all threads; and those of its children that have ended.
 [[nodiscard]] double own_cpu_seconds();
+[[nodiscard]] double children_cpu_seconds();
 
 }  // namespace holdfast::app

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
 namespace holdfast::app {
@@ -96,6 +95,7 @@ std::string to_json(const figure& f) {
     out.put("engine", f.engine);
     out.put("workers", std::optional(f.workers));
     out.put("seconds", f.seconds);
+    if (f.cpus) out.put("cpus", std::string_view(*f.cpus));
     out.put("per_second", f.per_second);
     if (f.reference) {
         json_object inner;
@@ -175,13 +175,6 @@ std::string to_table(const figure& f) {
     }
     return fmt::format("{} on {}, {} worker{}, {:.1f} s\n{}", f.bench, f.engine, f.workers,
                        f.workers == 1 ? "" : "s", f.seconds, out.text());
-}
-
-void report(const std::vector<figure>& figures, const std::string& format) {
-    for (const figure& f : figures) {
-        fmt::print("{}\n", format == "json" ? to_json(f) : to_table(f));
-    }
-    std::fflush(stdout);
 }
 
 percentiles percentiles_of(std::vector<float>& values) {

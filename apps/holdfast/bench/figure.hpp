@@ -39,6 +39,7 @@ struct figure {
     std::string engine;
     int workers = 1;
     double seconds = 0;
+    std::optional<std::string> cpus{};  ///< "apart", if the server had a processor of its own.
     std::optional<double> per_second{};
     std::optional<reference_rate> reference{};
     std::optional<double> ratio{};          ///< The median of the rounds' own ratios …
@@ -66,9 +67,6 @@ struct figure {
 
 /// A heading and a row for each thing known.
 [[nodiscard]] std::string to_table(const figure& f);
-
-/// Prints them in the form that --format names: "table" or "json".
-void report(const std::vector<figure>& figures, const std::string& format);
 
 /// Of any values, which are put in order for it. Zeros if there are none.
 [[nodiscard]] percentiles percentiles_of(std::vector<float>& values);

@@ -22,8 +22,7 @@ namespace holdfast::app {
 namespace {
 
 struct handoff_options {
-    std::string engine = "memory:";
-    std::string format = "table";
+    bench_options common{.engine = "memory:"};
     int workers = 8;
     int processes = 0;
     int local_passes = 0;
@@ -104,7 +103,7 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
 }
 
 exit_code run_handoff(const handoff_options& options) {
-    const auto engine = bench_engine::make(options.engine);
+    const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
     if (engine->in_process && options.processes > 0) {
         return cannot_measure({errc::invalid_argument,
@@ -117,10 +116,11 @@ exit_code run_handoff(const handoff_options& options) {
     const auto known = [](const std::vector<double>& values) {
         return values.empty() ? std::nullopt : std::optional(median(values));
     };
-    report({{.bench = "handoff",
+    return report({{.bench = "handoff",
              .engine = engine->label,
              .workers = options.count(),
              .seconds = static_cast<double>(options.seconds),
+             .cpus = engine->cpus,
              .per_second = median(seen->rates),
              .reference = reference_rate{"one blocking hiredis connection, nobody else",
                                          median(seen->references)},
@@ -130,9 +130,7 @@ exit_code run_handoff(const handoff_options& options) {
              .handoff_us = handoff,
              .handoff_round_trips = handoff.p50 / median(seen->round_trips_us),
              .per_worker = extent{least, most},
-             .commands_per_op = known(seen->commands)}},
-           options.format);
-    return exit_code::success;
+             .commands_per_op = known(seen->commands)}}, options.common);
 }
 
 }  // namespace
@@ -140,7 +138,7 @@ exit_code run_handoff(const handoff_options& options) {
 void add_bench_handoff(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<handoff_options>();
     CLI::App* words = to.add_subcommand("handoff", "Many want one name: from hand to hand");
-    add_bench_options(*words, options->engine, options->format);
+    add_bench_options(*words, options->common);
     auto* threads =
         add_whole(*words, "--workers", options->workers, {1, 1000}, "Threads that share a client");
     auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},

@@ -2,7 +2,7 @@
 //
 // holdfast bench keeper: what it costs to keep many leases alive.
 //
-// Takes them all, then does nothing for three ttls while the keeper renews each at every third of
+// Takes them all, then does nothing for three ttls (or as long as told) while the keeper renews each at every third of
 // its ttl, and looks at the process's CPU time over that. On memory: the engine's own work is in
 // it.
 #include "bench/bench.hpp"
@@ -16,8 +16,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -28,36 +30,62 @@ constexpr int ttls_kept = 3;
 constexpr int looks = 12;
 
 struct keeper_options {
-    std::string engine = "memory:";
-    std::string format = "table";
+    bench_options common{.engine = "memory:"};
     int leases = 100'000;
     duration ttl = std::chrono::seconds(10);
+    int seconds = 0;  ///< 0: three ttls.
+
+    [[nodiscard]] duration length() const {
+        return seconds > 0 ? std::chrono::seconds(seconds) : ttl * ttls_kept;
+    }
 };
 
-result<std::vector<lease>> take_all(client& on, const keeper_options& options) {
-    std::vector<lease> held;
-    held.reserve(static_cast<std::size_t>(options.leases));
-    for (int i = 0; i < options.leases; ++i) {
-        auto one = on.mutex(fmt::format("bench/keeper/{}", i)).try_acquire({.ttl = options.ttl});
-        if (!one) return std::unexpected(std::move(one.error()));
-        held.push_back(std::move(*one));
+// Each hand has a part of them.
+constexpr int hands = 32;
+
+using leases = std::vector<std::optional<lease>>;
+
+/// Calls `one(i)` for each lease, by many threads: a trip for each would take long by one.
+template <class One>
+void for_all(int count, const One& one) {
+    std::vector<std::jthread> threads;
+    for (int hand = 0; hand < hands; ++hand) {
+        threads.emplace_back([=, &one] {
+            for (int i = hand; i < count; i += hands) one(i);
+        });
     }
+}
+
+result<leases> take_all(client& on, const keeper_options& options) {
+    leases held(static_cast<std::size_t>(options.leases));
+    std::mutex guard;
+    std::optional<error> failure;
+    for_all(options.leases, [&](int i) {
+        auto one = on.mutex(fmt::format("bench/keeper/{}", i)).try_acquire({.ttl = options.ttl});
+        if (one) {
+            held[static_cast<std::size_t>(i)] = std::move(*one);
+            return;
+        }
+        const std::scoped_lock held_guard(guard);
+        if (!failure) failure = std::move(one.error());
+    });
+    if (failure) return std::unexpected(std::move(*failure));
     return held;
 }
 
-figure keep(client& on, const keeper_options& options, progress& shown) {
+figure keep(client& on, const keeper_options& options, const bench_engine& engine, progress& shown) {
     const auto before = on.statistics();
     const double cpu = own_cpu_seconds();
     const time_point start = system_clock().now();
     for (int look = 0; look < looks; ++look) {
         shown.step(fmt::format("keeping {} leases", options.leases));
-        std::this_thread::sleep_for(options.ttl * ttls_kept / looks);
+        std::this_thread::sleep_for(options.length() / looks);
     }
     const double used = own_cpu_seconds() - cpu;
     const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
     const auto after = on.statistics();
     return {.bench = "keeper",
-            .engine = redacted(options.engine),
+            .engine = engine.label,
             .workers = 1,
             .seconds = seconds,
             .leases = options.leases,
@@ -67,16 +95,18 @@ figure keep(client& on, const keeper_options& options, progress& shown) {
             .least_slack_ms = std::chrono::duration<double, std::milli>(after.least_slack).count()};
 }
 
-// Each is given back in order: a hundred thousand at once would be more than the keeper takes on in
-// the background.
-std::uint64_t give_back(std::vector<lease> held) {
-    std::uint64_t failed = 0;
-    for (lease& one : held) failed += std::move(one).release() ? 0 : 1;
+std::uint64_t give_back(leases held) {
+    std::atomic<std::uint64_t> failed = 0;
+    for_all(static_cast<int>(held.size()), [&](int i) {
+        if (!std::move(*held[static_cast<std::size_t>(i)]).release()) ++failed;
+    });
     return failed;
 }
 
 exit_code run_keeper(const keeper_options& options) {
-    auto on = open(options.engine);
+    const auto engine = bench_engine::make(options.common);
+    if (!engine) return cannot_measure(engine.error());
+    auto on = open(engine->url);
     if (!on) return cannot_measure(on.error());
     figure found;
     std::uint64_t gone = 0;
@@ -85,12 +115,12 @@ exit_code run_keeper(const keeper_options& options) {
         shown.step(fmt::format("taking {} leases", options.leases));
         auto held = take_all(*on, options);
         if (!held) return cannot_measure(held.error());
-        found = keep(*on, options, shown);
+        found = keep(*on, options, *engine, shown);
         shown.step("giving them back");
         gone = give_back(std::move(*held));
     }
-    report({found}, options.format);
-    if (found.lost == 0U && gone == 0) return exit_code::success;
+    const exit_code shown = report({found}, options.common);
+    if (found.lost == 0U && gone == 0) return shown;
     fmt::print(stderr, "holdfast: {} leases were lost, {} could not be given back\n",
                found.lost.value_or(0), gone);
     return exit_code::failure;
@@ -100,10 +130,12 @@ exit_code run_keeper(const keeper_options& options) {
 
 void add_bench_keeper(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<keeper_options>();
-    CLI::App* words = to.add_subcommand("keeper", "Hold many leases for three ttls");
-    add_bench_options(*words, options->engine, options->format);
+    CLI::App* words = to.add_subcommand("keeper", "Hold many leases, and see what that costs");
+    add_bench_options(*words, options->common);
     add_whole(*words, "--leases", options->leases, {1, 10'000'000}, "How many");
     add_span(*words, "--ttl", options->ttl, "Each lease's; renewed at every third of it");
+    add_whole(*words, "--seconds", options->seconds, {1, 86'400}, "For how long")
+        ->default_str("three ttls");
     words->footer("Exit code 1 if a lease was lost.\n");
     all.push_back({words, [options] { return run_keeper(*options); }});
 }

@@ -32,8 +32,8 @@ constexpr std::size_t key_count = 1000;
 constexpr std::string_view prefix = "bench:limit:";
 
 struct limit_options {
-    std::string engine = "redis:";
-    std::string format = "table";
+    bench_options common{.engine = "redis:"};
+    std::string algorithm = "all";
     int threads = 64;
     int seconds = 6;
     int rounds = 3;
@@ -50,12 +50,14 @@ struct rule_bench {
 std::vector<rule_bench> rule_benches() {
     const auto& scripts = detail::traffic_scripts::all();
     return {
-        {"token_bucket", token_bucket{.capacity = 1'000'000, .refill = 100'000}, &scripts.take_gcra,
+        {"gcra", token_bucket{.capacity = 1'000'000, .refill = 100'000}, &scripts.take_gcra,
          "10 10000000"},
-        {"fixed_window", fixed_window{.limit = 1'000'000'000, .window = 60s},
+        {"fixed", fixed_window{.limit = 1'000'000'000, .window = 60s},
          &scripts.take_fixed_window, "1 1000000000 60000 told"},
-        {"sliding_counter", sliding_counter{.limit = 1'000'000'000, .window = 60s},
+        {"counter", sliding_counter{.limit = 1'000'000'000, .window = 60s},
          &scripts.take_sliding_counter, "1 1000000000 6000000 10"},
+        {"log", sliding_log{.limit = 1'000'000, .window = 100ms}, &scripts.take_sliding_log,
+         "1 1000000 100000"},
     };
 }
 
@@ -113,7 +115,10 @@ public:
     }
 
     result<std::vector<figure>> run() {
-        const auto rules = rule_benches();
+        auto rules = rule_benches();
+        std::erase_if(rules, [&](const rule_bench& one) {
+            return options_.algorithm != "all" && options_.algorithm != one.name;
+        });
         const int each = options_.rounds;
         progress shown("bench limit", (2 * static_cast<int>(rules.size()) + 4) * each);
         if (auto done = load(rules); !done) return std::unexpected(done.error());
@@ -128,6 +133,7 @@ public:
             if (!one) return std::unexpected(std::move(one.error()));
             found.push_back(std::move(*one));
         }
+        if (rules.front().name != "gcra") return found;
         auto blocks = by_blocks(rules.front(), shown);
         if (!blocks) return std::unexpected(std::move(blocks.error()));
         found.push_back(std::move(*blocks));
@@ -179,6 +185,7 @@ figure limit_bench::summary(std::string name, int workers, const log_of_rounds& 
                .engine = engine_.label,
                .workers = workers,
                .seconds = static_cast<double>(options_.seconds),
+               .cpus = engine_.cpus,
                .per_second = median(seen.rates),
                .client_cpu_us = known(seen.client_cpu),
                .server_cpu_us = known(seen.server_cpu)};
@@ -226,7 +233,7 @@ result<figure> limit_bench::refusals(progress& shown) {
 std::optional<double> limit_bench::value_bytes(const std::string& key) const {
     const auto size = words("STRLEN", key);
     const auto answer = on_.commands()->execute(size.idempotent(), system_clock().now() + 5s);
-    if (!answer) return std::nullopt;
+    if (!answer || answer->is_error()) return std::nullopt;
     return static_cast<double>(answer->number());
 }
 
@@ -284,19 +291,18 @@ result<figure> limit_bench::by_blocks(const rule_bench& rule, progress& shown) {
         seen.references.push_back(limit->per_second);
         seen.ratios.push_back(seen.rates.back() / limit->per_second);
     }
-    return summary("token_bucket by blocks", options_.threads, seen,
+    return summary("gcra by blocks", options_.threads, seen,
                    "the plain script, redis-benchmark -c 64 -P 16");
 }
 
 exit_code run_limit(const limit_options& options) {
-    const auto engine = bench_engine::make(options.engine);
+    const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
     auto on = open(engine->url);
     if (!on) return cannot_measure(on.error());
     const auto found = limit_bench(options, *engine, *on).run();
     if (!found) return cannot_measure(found.error());
-    report(*found, options.format);
-    return exit_code::success;
+    return report(*found, options.common);
 }
 
 }  // namespace
@@ -304,7 +310,9 @@ exit_code run_limit(const limit_options& options) {
 void add_bench_limit(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<limit_options>();
     CLI::App* words = to.add_subcommand("limit", "Decisions of rate limiters, by each rule");
-    add_bench_options(*words, options->engine, options->format);
+    add_bench_options(*words, options->common);
+    add_choice(*words, "--algorithm", options->algorithm, {"all", "gcra", "fixed", "log", "counter"},
+               "gcra is the token and the leaky bucket");
     add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads that share a limiter");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");

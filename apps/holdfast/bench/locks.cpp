@@ -2,19 +2,17 @@
 //
 // holdfast bench locks: what a lock costs that nobody else wants.
 //
-// Each thread takes and gives back a name of its own by the public API, with fence and keeper. The
+// Each worker takes and gives back a name of its own by the public API, with fence and keeper. The
 // reference takes turns with it, a round each, because a machine's mood changes from second to
 // second; the ratio is the median of the rounds' own ratios.
-//
-// Only every 16th pair is timed: on the embedded engine the clock reads would be seen in the rate.
 #include "bench/bench.hpp"
 #include "bench/bench_engine.hpp"
 #include "bench/figure.hpp"
+#include "bench/lock_crew.hpp"
 #include "bench/progress.hpp"
 #include "option_types.hpp"
 #include "raw_pairs.hpp"
 
-#include <holdfast/holdfast.hpp>
 #include <holdfast/redis.hpp>
 
 #include <fmt/format.h>
@@ -27,57 +25,30 @@
 namespace holdfast::app {
 namespace {
 
-constexpr int timed_each = 16;
-
 struct locks_options {
-    std::string engine = "memory:";
-    std::string format = "table";
+    bench_options common{.engine = "memory:"};
+    std::string kind = "mutex";
     int threads = 1;
+    int processes = 0;
+    int tasks = 0;
+    int rate = 0;
     int seconds = 5;
     int rounds = 5;
-};
 
-struct worker_log {
-    std::uint64_t pairs = 0;
-    std::vector<float> acquire_us;
-    std::vector<float> release_us;
-    std::optional<error> failure;
-};
-
-float microseconds(duration d) {
-    return static_cast<float>(d.count()) / 1000.0F;
-}
-
-result<void> timed_pair(holdfast::mutex& name, worker_log& log) {
-    clock& time = system_clock();
-    const time_point asked = time.now();
-    auto held = name.acquire();
-    const time_point got = time.now();
-    if (!held) return std::unexpected(std::move(held.error()));
-    auto given_back = std::move(*held).release();
-    log.acquire_us.push_back(microseconds(got - asked));
-    log.release_us.push_back(microseconds(time.now() - got));
-    return given_back;
-}
-
-result<void> pair(holdfast::mutex& name) {
-    auto held = name.acquire();
-    if (!held) return std::unexpected(std::move(held.error()));
-    return std::move(*held).release();
-}
-
-void work(client& on, int id, worker_log& log, const std::atomic<bool>& stop) {
-    holdfast::mutex name(on, fmt::format("bench/{}", id));
-    while (!stop.load(std::memory_order_relaxed)) {
-        auto done = timed_pair(name, log);
-        for (int i = 1; i < timed_each && done; ++i) done = pair(name);
-        if (!done) {
-            log.failure = std::move(done.error());
-            return;
-        }
-        log.pairs += timed_each;
+    [[nodiscard]] int count() const {
+        return processes > 0 ? processes : tasks > 0 ? tasks : threads;
     }
-}
+    [[nodiscard]] crew_options crew() const {
+        using kind_of = crew_options::kind;
+        const auto of = processes > 0 ? kind_of::processes
+                        : tasks > 0   ? kind_of::tasks
+                                      : kind_of::threads;
+        return {.of = of,
+                .workers = count(),
+                .rate = rate,
+                .length = std::chrono::milliseconds(1000 * seconds / rounds)};
+    }
+};
 
 /// What all rounds together saw.
 struct measured {
@@ -88,16 +59,16 @@ struct measured {
     std::vector<double> server_cpu;
     std::vector<double> plain_cpu;
     std::vector<double> commands;
-    std::vector<worker_log> workers;
+    std::vector<std::uint64_t> per_worker;
+    std::vector<float> acquire_us;
+    std::vector<float> release_us;
     std::string reference_name;
 };
 
 class locks_bench {
 public:
-    locks_bench(const locks_options& options, const bench_engine& engine, client& on)
-        : options_(options), engine_(engine), on_(on) {
-        seen_.workers.resize(static_cast<std::size_t>(options.threads));
-    }
+    locks_bench(const locks_options& options, const bench_engine& engine)
+        : options_(options), engine_(engine) {}
 
     result<figure> run();
 
@@ -113,52 +84,38 @@ private:
 
     const locks_options& options_;
     const bench_engine& engine_;
-    client& on_;
     measured seen_;
 };
 
 result<double> locks_bench::our_round() {
     const auto before = engine_.account();
-    const auto sent = commands_sent(on_);
-    const double cpu = own_cpu_seconds();
-    std::atomic<bool> stop = false;
-    std::uint64_t pairs = 0;
-    for (const worker_log& log : seen_.workers) pairs -= log.pairs;
-    const time_point start = system_clock().now();
-    {
-        std::vector<std::jthread> threads;
-        for (int id = 0; id < options_.threads; ++id) {
-            worker_log& log = seen_.workers[static_cast<std::size_t>(id)];
-            threads.emplace_back([this, id, &log, &stop] { work(on_, id, log, stop); });
-        }
-        std::this_thread::sleep_for(slice());
-        stop = true;
-    }
-    const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
-    const double used = own_cpu_seconds() - cpu;
-    for (const worker_log& log : seen_.workers) {
-        pairs += log.pairs;
-        if (log.failure) return std::unexpected(*log.failure);
-    }
-    const auto count = static_cast<double>(pairs);
-    seen_.client_cpu.push_back(used * 1e6 / count);
+    auto seen = run_lock_crew(engine_.url, options_.kind, options_.crew());
+    if (!seen) return std::unexpected(std::move(seen.error()));
+    const auto count = static_cast<double>(seen->pairs);
+    if (count == 0) return fail(errc::unavailable, "no pair was done in a whole round");
+    seen_.client_cpu.push_back(seen->cpu_seconds * 1e6 / count);
     if (const auto after = engine_.account(); after && before) {
         seen_.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / count);
     }
-    if (sent) {
-        seen_.commands.push_back(static_cast<double>(*commands_sent(on_) - *sent) / count);
-    }
-    return count / seconds;
+    if (seen->commands) seen_.commands.push_back(static_cast<double>(*seen->commands) / count);
+    seen_.per_worker.resize(seen->per_worker.size());
+    std::ranges::transform(seen_.per_worker, seen->per_worker, seen_.per_worker.begin(),
+                           std::plus{});
+    seen_.acquire_us.insert(seen_.acquire_us.end(), seen->acquire_us.begin(),
+                            seen->acquire_us.end());
+    seen_.release_us.insert(seen_.release_us.end(), seen->release_us.begin(),
+                            seen->release_us.end());
+    return count / seen->seconds;
 }
 
 // A bare connection for each thread, as one would write it by hand.
 result<double> locks_bench::blocking_round() {
     seen_.reference_name = fmt::format("blocking hiredis, {} connection{}, unfenced",
-                                       options_.threads, options_.threads == 1 ? "" : "s");
+                                       options_.count(), options_.count() == 1 ? "" : "s");
     const auto before = engine_.account();
     const time_point start = system_clock().now();
     const auto r = bench::pairs_by_blocking_pool(engine_.reference.host, engine_.reference.port,
-                                                 {.workers = options_.threads, .length = slice()});
+                                                 {.workers = options_.count(), .length = slice()});
     const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
     if (r.failures > 0 || r.pairs_per_second <= 0) {
         return fail(errc::unavailable, "the reference's connection failed");
@@ -179,7 +136,7 @@ result<double> locks_bench::pipelined_round() {
     if (!raw) return std::unexpected(std::move(raw.error()));
     const auto before = engine_.account();
     const time_point start = system_clock().now();
-    const auto r = bench::pairs_by_threads(**raw, {.workers = options_.threads, .length = slice()});
+    const auto r = bench::pairs_by_threads(**raw, {.workers = options_.count(), .length = slice()});
     const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
     if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
     if (const auto after = engine_.account(); after && before) {
@@ -191,16 +148,20 @@ result<double> locks_bench::pipelined_round() {
 
 result<double> locks_bench::reference_round() {
     constexpr int enough_to_fill_a_pipeline = 64;
-    const bool pipelined = !engine_.in_process && options_.threads >= enough_to_fill_a_pipeline;
+    const bool pipelined = !engine_.in_process && options_.count() >= enough_to_fill_a_pipeline;
     return pipelined ? pipelined_round() : blocking_round();
 }
 
 result<figure> locks_bench::run() {
-    progress shown("bench locks", 2 * options_.rounds);
+    progress shown("bench locks", (options_.rate > 0 ? 1 : 2) * options_.rounds);
     for (int round = 0; round < options_.rounds; ++round) {
         shown.step("Holdfast");
         const auto ours = our_round();
         if (!ours) return std::unexpected(ours.error());
+        if (options_.rate > 0) {
+            seen_.rates.push_back(*ours);
+            continue;
+        }
         shown.step("reference");
         const auto reference = reference_round();
         if (!reference) return std::unexpected(reference.error());
@@ -215,40 +176,33 @@ figure locks_bench::summary() {
     const auto known = [](const std::vector<double>& values) {
         return values.empty() ? std::nullopt : std::optional(median(values));
     };
-    std::vector<float> acquire;
-    std::vector<float> release;
-    extent each{.min = seen_.workers.front().pairs, .max = 0};
-    for (const worker_log& log : seen_.workers) {
-        acquire.insert(acquire.end(), log.acquire_us.begin(), log.acquire_us.end());
-        release.insert(release.end(), log.release_us.begin(), log.release_us.end());
-        each = {std::min(each.min, log.pairs), std::max(each.max, log.pairs)};
-    }
-    return {.bench = "locks",
-            .engine = engine_.label,
-            .workers = options_.threads,
-            .seconds = static_cast<double>(options_.seconds),
-            .per_second = median(seen_.rates),
-            .reference = reference_rate{seen_.reference_name, median(seen_.references),
-                                        known(seen_.plain_cpu)},
-            .ratio = median(seen_.ratios),
-            .ratio_rounds = spread_of(seen_.ratios),
-            .client_cpu_us = median(seen_.client_cpu),
-            .server_cpu_us = known(seen_.server_cpu),
-            .acquire_us = percentiles_of(acquire),
-            .release_us = percentiles_of(release),
-            .per_worker = each,
-            .commands_per_op = known(seen_.commands)};
+    const auto [least, most] = std::ranges::minmax(seen_.per_worker);
+    figure out{.bench = options_.kind == "mutex" ? "locks" : "locks " + options_.kind,
+               .engine = engine_.label,
+               .workers = options_.count(),
+               .seconds = static_cast<double>(options_.seconds),
+               .cpus = engine_.cpus,
+               .per_second = median(seen_.rates),
+               .client_cpu_us = median(seen_.client_cpu),
+               .server_cpu_us = known(seen_.server_cpu),
+               .acquire_us = percentiles_of(seen_.acquire_us),
+               .release_us = percentiles_of(seen_.release_us),
+               .per_worker = extent{least, most},
+               .commands_per_op = known(seen_.commands)};
+    if (seen_.ratios.empty()) return out;
+    out.reference = reference_rate{seen_.reference_name, median(seen_.references),
+                                   known(seen_.plain_cpu)};
+    out.ratio = median(seen_.ratios);
+    out.ratio_rounds = spread_of(seen_.ratios);
+    return out;
 }
 
 exit_code run_locks(const locks_options& options) {
-    const auto engine = bench_engine::make(options.engine);
+    const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
-    auto on = open(engine->url);
-    if (!on) return cannot_measure(on.error());
-    const auto found = locks_bench(options, *engine, *on).run();
+    const auto found = locks_bench(options, *engine).run();
     if (!found) return cannot_measure(found.error());
-    report({*found}, options.format);
-    return exit_code::success;
+    return report({*found}, options.common);
 }
 
 }  // namespace
@@ -257,8 +211,19 @@ void add_bench_locks(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<locks_options>();
     CLI::App* words =
         to.add_subcommand("locks", "Acquire and release names that nobody else wants");
-    add_bench_options(*words, options->engine, options->format);
-    add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads, each with its own name");
+    add_bench_options(*words, options->common);
+    add_choice(*words, "--kind", options->kind, lock_kinds(), "What is taken and given back");
+    auto* threads = add_whole(*words, "--threads", options->threads, {1, 1024},
+                              "Threads, each with its own name");
+    auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
+                                "Processes with a client each, instead of threads");
+    processes->default_str("")->excludes(threads);
+    auto* tasks = add_whole(*words, "--tasks", options->tasks, {1, 100'000},
+                            "Coroutines on one thread, instead of threads");
+    tasks->default_str("")->excludes(threads)->excludes(processes);
+    add_whole(*words, "--rate", options->rate, {1, 10'000'000},
+              "Pairs a second, not as fast as they can; no reference")
+        ->default_str("");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
     words->footer(

@@ -25,6 +25,7 @@ public:
     ~own_server();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t process_id() const noexcept { return pid_; }
 
 private:
     own_server(std::uint16_t port, std::filesystem::path directory)

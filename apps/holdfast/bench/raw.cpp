@@ -24,8 +24,7 @@ namespace {
 constexpr int enough_to_fill_a_pipeline = 64;
 
 struct raw_options {
-    std::string engine = "redis:";
-    std::string format = "table";
+    bench_options common{.engine = "redis:"};
     int threads = 64;
     int seconds = 5;
     int rounds = 3;
@@ -93,6 +92,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
             .engine = engine.label,
             .workers = options.threads,
             .seconds = static_cast<double>(options.seconds),
+            .cpus = engine.cpus,
             .per_second = median(log.rates),
             .reference = reference_rate{pipelined ? "redis-benchmark -c 64 -P 16"
                                                   : "blocking hiredis connections",
@@ -104,7 +104,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
 }
 
 exit_code run_raw(const raw_options& options) {
-    const auto engine = bench_engine::make(options.engine);
+    const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
     if (engine->in_process) {
         return cannot_measure(
@@ -118,11 +118,9 @@ exit_code run_raw(const raw_options& options) {
             if (!done) return cannot_measure(done.error());
         }
     }
-    report({figure_of("threads", seen.threads, options, *engine, seen),
+    return report({figure_of("threads", seen.threads, options, *engine, seen),
             figure_of("coroutines", seen.coroutines, options, *engine, seen),
-            figure_of("blocking", seen.blocking, options, *engine, seen)},
-           options.format);
-    return exit_code::success;
+            figure_of("blocking", seen.blocking, options, *engine, seen)}, options.common);
 }
 
 }  // namespace
@@ -130,7 +128,7 @@ exit_code run_raw(const raw_options& options) {
 void add_bench_raw(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<raw_options>();
     CLI::App* words = to.add_subcommand("raw", "The Redis client alone: plain pairs of commands");
-    add_bench_options(*words, options->engine, options->format);
+    add_bench_options(*words, options->common);
     add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads, and coroutines");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each way");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "The ways take turns");

@@ -242,6 +242,11 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
             submit_one(std::move(requests[i]), {}, give_up, std::move(done));
             continue;
         }
+        // Nobody's thread waits for this one: the engine's own must hear it.
+        static_cast<void>(engine_->hear_pushes({.until = time_point::min(),
+                                                .wake_fd = [] { return -1; },
+                                                .over = [] { return true; },
+                                                .alone = [] { return false; }}));
         const std::string lock = lock_key(options_.prefix, name_of(requests[i]));
         channels_.when_heard(
             lock, give_up,
@@ -288,6 +293,10 @@ void command_lease_store::on_push(push_handler handler) {
         if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
         tell(told);
     });
+}
+
+bool command_lease_store::hear_pushes(const push_wait& wait) {
+    return engine_->hear_pushes(wait);
 }
 
 // In a Cluster it is the time of any one node.

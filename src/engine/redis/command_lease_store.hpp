@@ -35,6 +35,7 @@ public:
     void submit(std::vector<lease_request> requests, time_point give_up,
                 reply_handler on_reply) override;
     void on_push(push_handler handler) override;
+    [[nodiscard]] bool hear_pushes(const push_wait& wait) override;
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
     void introduce(const client_id& id, const client_label& who) override;
     [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits,

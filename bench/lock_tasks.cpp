@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_tasks.hpp"
+
+#include <holdfast/asio.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr auto& token = boost::asio::use_awaitable;
+
+float microseconds(duration d) {
+    return static_cast<float>(d.count()) / 1000.0F;
+}
+
+struct shared_notes {
+    time_point end;
+    std::optional<error> failure{};
+};
+
+boost::asio::awaitable<void> sleep_until(time_point when) {
+    const duration left = when - system_clock().now();
+    if (left <= duration::zero()) co_return;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, left);
+    co_await timer.async_wait(token);
+}
+
+boost::asio::awaitable<void> pairs(mutex& name, int task, task_log& log, shared_notes& all,
+                                   const std::function<time_point(int, std::uint64_t)>& due) {
+    clock& time = system_clock();
+    while (time.now() < all.end && !all.failure) {
+        const time_point when = due(task, log.pairs);
+        if (when >= all.end) co_return;
+        co_await sleep_until(when);
+        const time_point start = when == time_point::min() ? time.now() : when;
+        auto held = co_await async_acquire(name, {}, token);
+        const time_point got = time.now();
+        if (!held) {
+            all.failure = held.error();
+            co_return;
+        }
+        const auto gone = co_await async_release(std::move(*held), token);
+        if (!gone) {
+            all.failure = gone.error();
+            co_return;
+        }
+        log.acquire_us.push_back(microseconds(got - start));
+        log.release_us.push_back(microseconds(time.now() - got));
+        ++log.pairs;
+    }
+}
+
+}  // namespace
+
+result<std::vector<task_log>> lock_pairs_by_coroutines(
+    std::span<const std::unique_ptr<mutex>> names, std::chrono::milliseconds length,
+    const std::function<time_point(int task, std::uint64_t pair)>& due) {
+    std::vector<task_log> logs(names.size());
+    boost::asio::io_context loop(1);
+    shared_notes all{.end = system_clock().now() + length};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        boost::asio::co_spawn(loop, pairs(*names[i], static_cast<int>(i), logs[i], all, due),
+                              boost::asio::detached);
+    }
+    loop.run();
+    if (all.failure) return std::unexpected(*all.failure);
+    return logs;
+}
+
+}  // namespace holdfast::bench
