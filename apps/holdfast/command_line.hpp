@@ -3,11 +3,13 @@
 
 #include "exit_code.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 /// One command of the command line: its words and options, and what it does.
 ///
@@ -18,12 +20,24 @@ namespace holdfast::app {
 struct command {
     CLI::App* words;
     std::function<exit_code()> run;
+    /// Does it take another command's words, after a "--"?
+    bool takes_command = false;
 };
 
 using command_list = std::vector<command>;
 
+/// `command_words` is what stands after the "--", and must outlive the list.
+void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& command_words);
+void add_lock(CLI::App& to, command_list& all);
+void add_limit(CLI::App& to, command_list& all);
+void add_once(CLI::App& to, command_list& all);
+void add_doctor(CLI::App& to, command_list& all);
+void add_top(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
+
+/// "holdfast lock break NAME [options]".
+[[nodiscard]] std::string usage_of(const CLI::App& words);
 
 /// Help that fits a screen: usage, commands, options with their defaults, and the footer.
 [[nodiscard]] std::string help_for(const CLI::App& words);

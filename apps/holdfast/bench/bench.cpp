@@ -5,6 +5,7 @@
 
 #include "option_types.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
