@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -85,7 +86,24 @@ public:
 
     /// The names that start with `prefix` and are held now, by anyone.
     /// Errors: unsupported, unavailable, …
+    /// Blocks: some trips; the engine is asked in small steps and goes on serving others.
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix = "");
+
+    /// One name: who holds it (and whether that is this client), since when, for how long, with
+    /// which fence, and who waits for it, in order. Nothing if it is neither held nor waited for.
+    /// What it says is old when you read it: decide nothing by it that a lock should decide.
+    /// Errors: invalid_argument (the name), unsupported, unavailable, …
+    /// Blocks: two trips.
+    [[nodiscard]] result<std::optional<lease_info>> inspect(std::string_view name);
+
+    /// Takes a name from whoever holds it, also from another program, and hands it to the next in
+    /// line. For operators: the holder is not asked. Its lease is lost for the reason `broken`,
+    /// with these words (1 to 200 bytes); it learns that at once if it listens, else at its next
+    /// renewal, and works on until then. Answers how many held it.
+    /// Errors: invalid_argument (the name, the reason), unsupported, unavailable; outcome_unknown:
+    /// look with inspect() before you repeat it, or you may take it from the next holder.
+    /// Blocks: one trip.
+    [[nodiscard]] result<std::uint32_t> evict(std::string_view name, std::string_view reason);
 
     [[nodiscard]] client_statistics statistics() const;
 

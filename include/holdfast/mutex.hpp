@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_info.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <thread>
@@ -86,6 +88,10 @@ public:
     /// Cancellation: by options.stop.
     void acquire_async(acquire_completion done);
     void acquire_async(const acquire_options& options, acquire_completion done);
+
+    /// As client::inspect() and client::evict() of its name.
+    [[nodiscard]] result<std::optional<lease_info>> inspect() const;
+    [[nodiscard]] result<std::uint32_t> evict(std::string_view reason) const;
 
     /// The std face. Errors, as std::system_error: whatever acquire() answers.
     void lock();

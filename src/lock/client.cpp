@@ -46,6 +46,14 @@ result<std::vector<lease_info>> client::list(std::string_view prefix) {
     return runtime_->list(prefix);
 }
 
+result<std::optional<lease_info>> client::inspect(std::string_view name) {
+    return mutex(name).inspect();
+}
+
+result<std::uint32_t> client::evict(std::string_view name, std::string_view reason) {
+    return mutex(name).evict(reason);
+}
+
 result<clock_comparison> client::compare_clocks() {
     return runtime_->compare_clocks();
 }

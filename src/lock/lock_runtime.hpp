@@ -42,6 +42,8 @@ public:
 
     [[nodiscard]] capabilities can() const noexcept { return store_->can(); }
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name);
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
@@ -75,6 +77,7 @@ public:
     [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
 
 private:
+    void claim(lease_info& seen) const;
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 

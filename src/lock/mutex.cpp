@@ -44,6 +44,18 @@ void mutex::acquire_async(const acquire_options& options, acquire_completion don
     runtime_->acquire_async(*name_, options, std::move(done));
 }
 
+result<std::optional<lease_info>> mutex::inspect() const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->inspect(*name_);
+}
+
+result<std::uint32_t> mutex::evict(std::string_view reason) const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->evict(*name_, reason);
+}
+
 void mutex::lock() {
     static_cast<void>(lock_within(forever));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
 
 #include <fmt/chrono.h>
@@ -33,6 +34,7 @@ command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine,
                                          command_lease_options options)
     : engine_(std::move(engine)),
       options_(std::move(options)),
+      who_(*engine_),
       channels_(*engine_, chance, options_.scope) {
     if (options_.replicas > 0) lanes_ = std::make_unique<replicated_lanes>(engine_, options_);
 }
@@ -72,6 +74,16 @@ std::string_view command_lease_store::channel_of(const lease_request& request, t
     return channels_.listen(lock_key(options_.prefix, name_of(request)), give_up);
 }
 
+// What goes the swift way costs no command more for it.
+void command_lease_store::stay_known(const lease_request& request, lease_way way) {
+    if (const auto* kept = std::get_if<ask::renew>(&request)) {
+        who_.stay_known(kept->ttl);
+    } else if (const auto* asked = std::get_if<ask::acquire>(&request);
+               asked != nullptr && (way == lease_way::full || options_.careful())) {
+        who_.stay_known(asked->ttl);
+    }
+}
+
 lease_way command_lease_store::way_for(const lease_request& request) const {
     return contended_->recent(name_of(request), engine_->time().now()) ? lease_way::full
                                                                        : lease_way::swift;
@@ -104,6 +116,7 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
     bool took = false;
     for (lease_way way = way_for(request);; way = lease_way::full) {
         lease_commands one;
+        stay_known(request, way);
         const bool full = way == lease_way::full || options_.careful();
         one.make(options_, request, full ? channel_of(request, give_up) : std::string_view(), way);
         std::array<result<reply>, 2> answers;
@@ -131,6 +144,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
         for (std::size_t i = 0; i < left.size(); ++i) {
             const lease_request& request = requests[left[i]];
             const lease_way way = first ? way_for(request) : lease_way::full;
+            stay_known(request, way);
             ready[i].make(options_, request, channel_of(request, give_up), way);
             commands.insert(commands.end(), ready[i].commands().begin(), ready[i].commands().end());
         }
@@ -171,6 +185,7 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
     all->in.resize(requests.size());
     all->missing = requests.size();
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        stay_known(requests[i], lease_way::full);
         lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
                        [all, i](result<lease_reply> one) {
                            const std::scoped_lock guard(all->mutex);
@@ -214,6 +229,7 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    stay_known(request, lease_way::full);
     if (lanes_ != nullptr) {
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
@@ -266,6 +282,22 @@ result<wall_time> command_lease_store::time_of_day(time_point give_up) {
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,
                                                           time_point give_up) {
     return list_leases(*engine_, options_, prefix, give_up);
+}
+
+void command_lease_store::introduce(const client_id& id, const client_label& who) {
+    who_.set(id, who);
+    channels_.introduce(id);
+}
+
+result<std::optional<lease_info>> command_lease_store::inspect(const lock_name& name,
+                                                               time_point give_up) {
+    return inspect_lease(*engine_, options_, name, give_up);
+}
+
+result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::string_view reason,
+                                                 time_point give_up) {
+    return evict_holder(*engine_, options_, name, reason,
+                        channels_.prefix_for(lock_key(options_.prefix, name)), give_up);
 }
 
 }  // namespace holdfast

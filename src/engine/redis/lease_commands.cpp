@@ -71,16 +71,15 @@ void lease_commands::word(std::integral auto number) {
     word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
 }
 
-void lease_commands::begin(const script& body, std::size_t keys) {
+// A key that is not needed is left empty, and is not sent.
+void lease_commands::begin(const script& body, std::initializer_list<std::string_view> keys) {
+    const auto needed = [](std::string_view key) { return !key.empty(); };
     word("EVALSHA");
     word(body.sha1());
-    word(keys);
-    word(keys_.lock);
-    if (keys == 1) return;
-    word(keys_.line);
-    word(keys_.waiters);
-    word(keys_.fence);
-    if (keys == 5) word(keys_.boot);
+    word(std::ranges::count_if(keys, needed));
+    for (const std::string_view key : keys) {
+        if (needed(key)) word(key);
+    }
 }
 
 void lease_commands::end(repeat again, const script* body) {
@@ -106,7 +105,8 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
         keys_.lock = lock_key(options.prefix, name);
-        begin(scripts().renew, 1);
+        keys_.evicted = evicted_key(keys_.lock);
+        begin(scripts().renew, {keys_.lock, keys_.evicted});
         word(owner_);
         word(to_ms(kept->ttl));
         word(kept->fence.value);
@@ -115,7 +115,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     }
     if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
         keys_.lock = lock_key(options.prefix, name);
-        begin(scripts().let_go, 1);
+        begin(scripts().let_go, {keys_.lock});
         word(owner_);
         end(repeat::never, &scripts().let_go);
         return;
@@ -143,12 +143,12 @@ void lease_commands::make_swift(const ask::acquire& asked) {
 // the second one would say that there was nothing to release.
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
                                std::string_view channel) {
-    const std::size_t keys = options.careful() ? 5 : 4;
+    const std::string_view boot = options.careful() ? keys_.boot : std::string_view();
     const std::string_view owner = std::string_view(owner_).substr(0, owner_.size() - 1);
     const script* body = nullptr;
     if (const auto* asked = std::get_if<ask::acquire>(&request)) {
         body = &scripts().acquire;
-        begin(*body, keys);
+        begin(*body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, boot});
         word(owner);
         word(to_ms(asked->ttl));
         word(asked->spare_fences);
@@ -157,9 +157,13 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(asked->barge ? 0 : to_ms(std::min(asked->ttl, options.claim)));
         word(to_ms(options.place));
         word(options.most_waiters);
+    } else if (std::holds_alternative<ask::leave>(request)) {
+        body = &scripts().leave;
+        begin(*body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, boot});
+        word(owner);
     } else {
-        body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
-        begin(*body, keys);
+        body = &scripts().release;
+        begin(*body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, keys_.evicted, boot});
         word(owner);
     }
     if (options.careful()) word(to_ms(options.quarantine));
@@ -172,8 +176,8 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     if (!r) return std::unexpected(std::move(r.error()));
     if (r->is_error()) return std::unexpected(to_error(*r));
     const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
-    if (let_go && r->number() == 2) {
-        contended_ = true;
+    if (let_go && r->number() != 1) {  // somebody waits; or it is not ours, and we ask why
+        contended_ = r->number() == 2;
         return std::nullopt;
     }
     return interpret_full(*r);
@@ -205,12 +209,12 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           [&](const ask::acquire& asked) { return acquired(asked, r); },
                           [&](const ask::renew& asked) -> result<lease_reply> {
                               contended_ = r.number() == 2;
-                              if (r.number() == 0) return answer::lost{};
+                              if (r.number() == 0) return answer::lost{r.text()};
                               return answer::renewed{asked.ttl};
                           },
                           [&](const ask::release&) -> result<lease_reply> {
                               if (r.number() == 1) return answer::released{};
-                              return answer::lost{};
+                              return answer::lost{r.text()};
                           },
                           [&](const ask::leave&) -> result<lease_reply> {
                               return answer::released{r.number() == 1};

@@ -8,6 +8,7 @@
 #include <holdfast/reply.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,7 +95,7 @@ private:
 
     void word(std::string_view text) { words_[used_++] = text; }
     void word(std::integral auto number);
-    void begin(const script& body, std::size_t keys);
+    void begin(const script& body, std::initializer_list<std::string_view> keys);
     void end(repeat again, const script* body = nullptr);
     void make_swift(const ask::acquire& asked);
     void make_full(const command_lease_options& options, const lease_request& request,

@@ -11,12 +11,14 @@
 ///     lock:N           the lock itself, a plain string: prefix and name, nothing else
 ///     {lock:N}:line    who waits, in order
 ///     {lock:N}:waiters what is known of each
+///     {lock:N}:evicted why those lost it from whom it was taken away
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
+///     holdfast:client: and an id: who that client is (introduction.hpp)
 ///
 /// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
 /// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
-/// lock starts with a brace, and no name's lock can be another's line. In a Cluster the last two
+/// lock starts with a brace, and no name's lock can be another's line. In a Cluster fence and boot
 /// exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
 namespace holdfast {
 
@@ -27,6 +29,7 @@ struct lease_keys {
     std::string lock;
     std::string line;
     std::string waiters;
+    std::string evicted;
     std::string_view fence;  ///< Lives for ever.
     std::string_view boot;   ///< Lives for ever.
 };
@@ -38,6 +41,9 @@ struct lease_keys {
 
 /// A key in the same slot as `key`: "{key}:end", or with a computed tag.
 [[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
+
+/// Where it is written why an owner's lease was taken away.
+[[nodiscard]] std::string evicted_key(std::string_view lock);
 
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
 

@@ -2,6 +2,7 @@
 #include "engine/redis/lease_listing.hpp"
 
 #include "engine/redis/cluster_shards.hpp"
+#include "engine/redis/introduction.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,21 +28,32 @@ std::string glob_of(std::string_view text) {
     return out + "*";
 }
 
-/// A lock's value, as line.lua describes it. Another program's has no owner of ours.
+constexpr std::size_t owner_digits = 32;
+constexpr std::size_t client_digits = 12;  // the first of an owner's
+
+/// A lock's value, as line.lua describes it. Another program's has no client of ours.
 struct lock_value {
-    bool ours = false;
+    std::string_view client = {};
     bool marked = false;
+    bool free = false;  ///< Kept for those in line.
     fencing_token fence = {};
+    std::optional<wall_time> since = {};
 };
 
-lock_value parse_value(std::string_view text) {
-    lock_value value;
-    value.marked = text.ends_with('+');
-    if (value.marked) text.remove_suffix(1);
-    const std::size_t colon = text.find(':');
-    value.ours = colon != std::string_view::npos && owner_token::parse(text.substr(0, colon));
-    if (!value.ours) return {.marked = value.marked && text.empty()};
-    std::from_chars(text.data() + colon + 1, text.data() + text.size(), value.fence.value);
+// `digits` is how much of the owner is there.
+lock_value parse_value(std::string_view text, std::size_t digits) {
+    if (text == "+") return {.marked = true, .free = true};
+    const std::string_view owner = text.substr(0, digits);
+    const bool ours = text.size() > digits && text[digits] == ':' &&
+                      owner.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    if (!ours) return {};
+    lock_value value{.client = owner.substr(0, client_digits), .marked = text.ends_with('+')};
+    const char* const end = text.data() + text.size();
+    const char* const at = std::from_chars(text.data() + digits + 1, end, value.fence.value).ptr;
+    std::int64_t since_ms = 0;
+    if (at != end && *at == '@' && std::from_chars(at + 1, end, since_ms).ec == std::errc{}) {
+        value.since = wall_time(std::chrono::milliseconds(since_ms));
+    }
     return value;
 }
 
@@ -98,22 +110,67 @@ result<std::vector<std::string>> find_keys(command_engine& engine, key_scope sco
     return keys;
 }
 
-// What the three replies say of one name; nothing if it is free (by now).
-std::optional<lease_info> describe(const lock_name& name, std::span<const result<reply>> seen) {
-    const reply& text = *seen[0];
-    const std::int64_t ms = seen[1]->number();
-    if (text.type() != reply::kind::string || ms == -2) return std::nullopt;
-    const lock_value value = parse_value(text.text());
+// What a lock's value and its PTTL say; nothing if it is free (by now).
+std::optional<holder_info> holder(const lock_value& value, std::int64_t ms) {
+    if (value.free || ms == -2) return std::nullopt;
+    holder_info who;
+    who.client = value.client;
+    who.since = value.since;
+    who.fence = value.fence;
+    if (ms < 0) return who;
+    const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
+    if (value.marked && left <= duration::zero()) return std::nullopt;
+    who.remaining = left;
+    return who;
+}
+
+lease_info describe(const lock_name& name, std::optional<holder_info> who) {
     lease_info info;
     info.name = name.value();
-    info.fence = value.fence;
-    info.waiters = static_cast<std::uint32_t>(seen[2]->number());
-    if (ms >= 0) {
-        const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
-        if (value.marked && left <= duration::zero()) return std::nullopt;
-        info.remaining = left;
-    }
+    if (!who) return info;
+    info.fence = who->fence;
+    info.remaining = who->remaining;
+    info.holders.push_back(std::move(*who));
     return info;
+}
+
+// Asks who they all are, in one batch.
+result<void> name_clients(command_engine& engine, std::span<lease_info> all, time_point give_up) {
+    std::map<std::string, client_label> known;
+    const auto note = [&](const std::string& id) {
+        if (!id.empty()) known.try_emplace(id);
+    };
+    for (const lease_info& one : all) {
+        for (const auto& who : one.holders) note(who.client);
+        for (const auto& who : one.line) note(who.client);
+    }
+    if (known.empty()) return {};
+    std::vector<std::string> keys;
+    for (const auto& [id, who] : known) keys.push_back(introduction::key_of(id));
+    std::vector<std::array<std::string_view, 2>> texts;
+    for (const std::string& key : keys) texts.push_back({"GET", key});
+    std::vector<command> commands;
+    for (const auto& pair : texts) commands.push_back({pair, repeat::idempotent});
+    std::vector<result<reply>> seen(commands.size());
+    engine.exchange(commands, seen, give_up);
+    std::size_t at = 0;
+    for (auto& [id, who] : known) {
+        const auto& told = seen[at++];
+        if (!told) return std::unexpected(told.error());
+        if (told->type() == reply::kind::string) who = introduction::parse(told->text());
+    }
+    for (lease_info& one : all) {
+        for (auto& who : one.holders) who.who = known[who.client];
+        for (auto& who : one.line) who.who = known[who.client];
+    }
+    return {};
+}
+
+const script& inspect_script() {
+    static const script body{
+#include "scripts/inspect.inc"
+    };
+    return body;
 }
 
 // One trip for so many names.
@@ -140,14 +197,19 @@ result<void> look(command_engine& engine, const command_lease_options& options,
     for (const auto& pair : texts) commands.push_back({pair, repeat::idempotent});
     std::vector<result<reply>> seen(commands.size());
     engine.exchange(commands, seen, give_up);
+    const std::size_t before = found.size();
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::span<const result<reply>> three(seen.data() + 3 * i, 3);
         for (const auto& one : three) {
             if (!one) return std::unexpected(one.error());
         }
-        if (auto info = describe(names[i], three)) found.push_back(std::move(*info));
+        if (three[0]->type() != reply::kind::string) continue;
+        auto who = holder(parse_value(three[0]->text(), owner_digits), three[1]->number());
+        if (!who) continue;
+        found.push_back(describe(names[i], std::move(who)));
+        found.back().waiters = static_cast<std::uint32_t>(three[2]->number());
     }
-    return {};
+    return name_clients(engine, std::span(found).subspan(before), give_up);
 }
 
 }  // namespace
@@ -167,6 +229,34 @@ result<std::vector<lease_info>> list_leases(command_engine& engine,
         }
     }
     return found;
+}
+
+// A ticket is the time at which its waiter came, in microseconds.
+result<std::optional<lease_info>> inspect_lease(command_engine& engine,
+                                                const command_lease_options& options,
+                                                const lock_name& name, time_point give_up) {
+    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    const std::array<std::string_view, 3> names{keys.lock, keys.line, keys.waiters};
+    const auto seen = engine.evaluate(inspect_script(), names, {}, give_up, repeat::idempotent);
+    if (!seen) return std::unexpected(seen.error());
+    const auto& parts = seen->elements();
+    if (parts.size() < 2) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
+    lease_info info =
+        describe(name, holder(parse_value(parts[0].text(), client_digits), parts[1].number()));
+    for (std::size_t i = 2; i + 1 < parts.size(); i += 2) {
+        const std::string& ticket = parts[i + 1].text();
+        std::int64_t us = 0;
+        std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);
+        waiter_info& one = info.line.emplace_back();
+        one.since = wall_time(std::chrono::microseconds(us));
+        one.client = parts[i].text();
+    }
+    if (!info.held() && info.line.empty()) return std::nullopt;
+    info.waiters = static_cast<std::uint32_t>(info.line.size());
+    if (const auto done = name_clients(engine, {&info, 1}, give_up); !done) {
+        return std::unexpected(done.error());
+    }
+    return info;
 }
 
 }  // namespace holdfast

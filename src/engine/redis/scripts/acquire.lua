@@ -34,7 +34,7 @@ end
 
 local held = redis.call('GET', lock)
 local left = held and lease_left(held)
-local ours = held and string.find(held, '^%x+:%d*%+?$') and string.sub(held, 33, 33) == ':'
+local ours = held and string.find(held, '^%x+:%d*@?%d*%+?$') and string.sub(held, 33, 33) == ':'
 local marked = held == '+' or ours and string.sub(held, -1) == '+'
 if marked and left <= 0 then held = false end
 

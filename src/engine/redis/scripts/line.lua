@@ -3,7 +3,8 @@
 -- Included by the scripts that need it; expects the locals lock, line, waiters, counter, and boot,
 -- which is nil unless every grant must be careful (see boot.lua).
 --
---   lock     string: "owner:", "owner:fence", and a '+' behind either while somebody waits
+--   lock     string: "owner:" or "owner:fence@since" (server ms, only for people), and a '+' behind
+--            either while somebody waits
 --   line     sorted set: owner -> ticket (who came first)
 --   waiters  hash: owner -> "beat claim spare channel": until when its place is kept (server
 --            ms), for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell it
@@ -43,7 +44,7 @@ local function draw_fence(spare)
 end
 
 local function hold(who, fence, ms, waiting)
-    local value = who .. ':' .. digits(fence)
+    local value = who .. ':' .. digits(fence) .. '@' .. digits(math.floor(server_time() / 1000))
     if waiting > 0 then
         redis.call('SET', lock, value .. '+', 'PX', ms + slack)
     else

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One name as it is now: its lock, and who waits for it and is alive. Owners are secrets and stay
+-- here; only the ids of their clients are told. Changes nothing.
+--
+-- KEYS  1 lock  2 line  3 waiters
+-- Answers {the lock's value with the owner cut to its client's id, or '' if there is no lock,
+--          remaining_ms (as PTTL), client's id, ticket, client's id, ticket, …}
+
+local held = redis.call('GET', KEYS[1]) or ''
+local seen = {held, redis.call('PTTL', KEYS[1])}
+if string.find(held, '^%x+:') and string.sub(held, 33, 33) == ':' then
+    seen[1] = string.sub(held, 1, 12) .. string.sub(held, 33)
+elseif held ~= '+' and held ~= '' then
+    seen[1] = '?'
+end
+
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local places = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+for i = 1, #places, 2 do
+    local beat = string.match(redis.call('HGET', KEYS[3], places[i]) or '', '^%d+')
+    if beat and tonumber(beat) >= now then
+        seen[#seen + 1] = string.sub(places[i], 1, 12)
+        seen[#seen + 1] = places[i + 1]
+    end
+end
+return seen
