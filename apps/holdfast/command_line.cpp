@@ -36,15 +36,16 @@ std::string places(const CLI::App& words) {
     return text;
 }
 
-std::string label(const CLI::Option& option) {
+}  // namespace
+
+std::string label_of(const CLI::Option& option) {
+    if (is_word(option)) return "";
     std::string text;
     for (const std::string& name : option.get_snames()) text += "-" + name + ", ";
     for (const std::string& name : option.get_lnames()) text += "--" + name;
     if (option.get_type_size() != 0) text += " " + option.get_type_name();
     return text;
 }
-
-}  // namespace
 
 std::string usage_of(const CLI::App& words) {
     const bool runs = words.get_name() == "run";
@@ -64,7 +65,7 @@ std::string help_for(const CLI::App& words) {
     for (const CLI::Option* option : words.get_options()) {
         if (is_word(*option)) continue;
         const std::string usual = option->get_default_str();
-        out += fmt::format("  {:<26} {}{}\n", label(*option), option->get_description(),
+        out += fmt::format("  {:<26} {}{}\n", label_of(*option), option->get_description(),
                            usual.empty() ? "" : " (default: " + usual + ")");
     }
     if (!words.get_footer().empty()) out += "\n" + words.get_footer();

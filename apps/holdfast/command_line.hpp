@@ -9,6 +9,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 /// One command of the command line: its words and options, and what it does.
@@ -33,11 +34,16 @@ void add_limit(CLI::App& to, command_list& all);
 void add_once(CLI::App& to, command_list& all);
 void add_doctor(CLI::App& to, command_list& all);
 void add_top(CLI::App& to, command_list& all);
+void add_completion(CLI::App& to, command_list& all);
+void add_manual(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
 
 /// "holdfast lock break NAME [options]".
 [[nodiscard]] std::string usage_of(const CLI::App& words);
+
+/// "-n, --amount N"; nothing for a word that is taken by its place.
+[[nodiscard]] std::string label_of(const CLI::Option& option);
 
 /// Help that fits a screen: usage, commands, options with their defaults, and the footer.
 [[nodiscard]] std::string help_for(const CLI::App& words);

@@ -24,10 +24,8 @@ using namespace holdfast::app;
 constexpr const char* examples =
     "Examples:\n"
     "  holdfast run nightly -- ./report.sh      one at a time, on all machines with this engine\n"
-    "  holdfast lock ls                         who holds what\n"
     "  holdfast run --help                      what one command takes\n"
-    "\n"
-    "Exit codes:\n";
+    "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer from the engine\n";
 
 int to_int(exit_code code) {
     return static_cast<int>(code);
@@ -96,7 +94,7 @@ int main(int argc, char** argv) {
         top.set_version_flag("--version", fmt::format("holdfast {}", holdfast::version),
                              "Show the version");
         top.allow_extras();  // inherited by the commands: we say ourselves what was unexpected
-        top.footer(std::string(examples) + exit_codes_help);
+        top.footer(examples);
         const split_words words = split(argc, argv);
         hide_passwords(argc, argv);
         command_list all;
@@ -112,6 +110,8 @@ int main(int argc, char** argv) {
 #ifdef HOLDFAST_APP_BENCH
         add_bench(top, all);
 #endif
+        add_completion(top, all);
+        add_manual(top, all);
         return to_int(run(top, all, words));
     } catch (const std::exception& e) {
         fmt::print(stderr, "holdfast: {}\n", e.what());

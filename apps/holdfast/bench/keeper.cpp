@@ -8,6 +8,7 @@
 #include "bench/bench.hpp"
 #include "bench/bench_engine.hpp"
 #include "bench/figure.hpp"
+#include "bench/own_server.hpp"
 #include "bench/progress.hpp"
 #include "option_types.hpp"
 
@@ -17,8 +18,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <condition_variable>
 #include <cstdio>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -68,16 +72,41 @@ figure keep(client& on, const keeper_options& options, progress& shown) {
             .least_slack_ms = std::chrono::duration<double, std::milli>(after.least_slack).count()};
 }
 
-// Each is given back in order: a hundred thousand at once would be more than the keeper takes on in
-// the background.
+// Many at a time, so that they share their trips; not all at once, because a client bounds what is
+// under way.
 std::uint64_t give_back(std::vector<lease> held) {
+    constexpr int most_under_way = 1000;
+    std::mutex guard;
+    std::condition_variable fewer;
+    int under_way = 0;
     std::uint64_t failed = 0;
-    for (lease& one : held) failed += std::move(one).release() ? 0 : 1;
+    for (lease& one : held) {
+        std::unique_lock lock(guard);
+        fewer.wait(lock, [&] { return under_way < most_under_way; });
+        ++under_way;
+        lock.unlock();
+        std::move(one).release_async([&](const result<void>& done) {
+            const std::scoped_lock inner(guard);
+            failed += done ? 0 : 1;
+            --under_way;
+            fewer.notify_one();
+        });
+    }
+    std::unique_lock lock(guard);
+    fewer.wait(lock, [&] { return under_way == 0; });
     return failed;
 }
 
 exit_code run_keeper(const keeper_options& options) {
-    auto on = open(options.engine);
+    std::unique_ptr<own_server> server;
+    std::string url = options.engine;
+    if (url == "redis:") {
+        auto started = own_server::start();
+        if (!started) return cannot_measure(started.error());
+        server = std::move(*started);
+        url = fmt::format("redis://127.0.0.1:{}", server->port());
+    }
+    auto on = open(url);
     if (!on) return cannot_measure(on.error());
     figure found;
     std::uint64_t gone = 0;

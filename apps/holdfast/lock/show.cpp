@@ -42,7 +42,8 @@ exit_code show(const lock_look_options& options) {
     const auto seen = on->inspect(options.name);
     if (!seen) return complain(seen.error());
     if (options.format == "json") {
-        const lease_info free{.name = options.name, .mode = {}, .fence = {}, .remaining = {}};
+        lease_info free;
+        free.name = options.name;
         fmt::print("{}\n", to_json(seen->value_or(free)));
     } else if (*seen) {
         print_text(**seen);

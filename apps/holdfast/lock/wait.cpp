@@ -37,7 +37,7 @@ exit_code wait_for(const wait_options& options) {
     for (duration nap = 20ms;; nap = std::min<duration>(2 * nap, 1s)) {
         const auto seen = on->inspect(options.name);
         if (!seen) return complain(seen.error());
-        if (!*seen || ((*seen)->holders.empty() && (*seen)->waiters == 0)) {
+        if (!*seen || (!(*seen)->held() && (*seen)->waiters == 0)) {
             return exit_code::success;
         }
         const time_point now = time.now();

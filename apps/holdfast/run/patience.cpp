@@ -11,14 +11,26 @@
 #include <stop_token>
 #include <thread>
 
+#if __has_include(<holdfast/shared_mutex.hpp>)
+#define HOLDFAST_APP_FAMILY
+#endif
+
 namespace holdfast::app {
 namespace {
 
 result<lease> acquire_as_asked(client& on, const run_options& options, std::stop_token stop) {
     const acquire_options how{.ttl = options.ttl, .wait = options.wait, .stop = std::move(stop)};
+#ifdef HOLDFAST_APP_FAMILY
+    if (options.shared) return on.shared_mutex(options.name).acquire_shared(how);
+    if (options.semaphore > 0) {
+        return on.semaphore(options.name, static_cast<std::uint32_t>(options.semaphore))
+            .acquire(how);
+    }
+#else
     if (options.shared || options.semaphore > 0) {
         return fail(errc::unsupported, "this build has no shared locks and no semaphores");
     }
+#endif
     return on.mutex(options.name).acquire(how);
 }
 

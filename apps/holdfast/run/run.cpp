@@ -7,6 +7,7 @@
 // there is one thread; then the engine is opened, which starts others.
 #include "command_line.hpp"
 #include "complaint.hpp"
+#include "lock/lease_text.hpp"
 #include "option_types.hpp"
 #include "run/gates.hpp"
 #include "run/patience.hpp"
@@ -21,8 +22,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <system_error>
 
 namespace holdfast::app {
@@ -64,7 +67,8 @@ public:
     [[nodiscard]] std::optional<int> asked_to_end() const { return waiting_.asked_to_end(); }
 
 private:
-    [[nodiscard]] exit_code refused(const error& why) const;
+    [[nodiscard]] exit_code refused(const error& why, client& on) const;
+    [[nodiscard]] exit_code refused_by_gate(const error& why) const;
     [[nodiscard]] exit_code with_lease(lease held, gates& gate);
     [[nodiscard]] exit_code cannot_start(int why) const;
     [[nodiscard]] exit_code give_back(lease held, const supervision::ending& end) const;
@@ -79,21 +83,38 @@ private:
 };
 
 exit_code run_job::run() {
+    // By this name a client introduces itself: who lists the locks wants to see the command's.
+    std::string label = std::filesystem::path(options_.words.front()).filename();
+    ::program_invocation_short_name = label.data();
     auto on = open_shared(options_.engine);
     if (!on) return complain(on.error());
     auto held = waiting_.acquire(*on, options_);
-    if (!held) return refused(held.error());
+    if (!held) return refused(held.error(), *on);
     tell(fmt::format("holds '{}', fence {}", options_.name, held->fence().value));
     gates gate(*on, options_);
     const auto passed = gate.pass([this](duration length) { return waiting_.sleep(length); });
     if (!passed) {
         static_cast<void>(std::move(*held).release());
-        return refused(passed.error());
+        return refused_by_gate(passed.error());
     }
     return with_lease(std::move(*held), gate);
 }
 
-exit_code run_job::refused(const error& why) const {
+exit_code run_job::refused(const error& why, client& on) const {
+    if (why == errc::cancelled) return exit_code::failure;
+    const exit_code code = exit_code_of(why.code);
+    if (code != exit_code::busy) return complain(why);
+    const auto seen = on.inspect(options_.name);
+    if (seen && *seen && (*seen)->held()) {
+        complain(fmt::format("{}: {}, {} left", why.detail, show_holders(**seen),
+                             show_left((*seen)->remaining)));
+    } else {
+        complain(why.detail);
+    }
+    return passed_through(options_.busy_code);
+}
+
+exit_code run_job::refused_by_gate(const error& why) const {
     if (why == errc::cancelled) return exit_code::failure;
     const exit_code code = complain(why);
     return code == exit_code::busy ? passed_through(options_.busy_code) : code;

@@ -20,7 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often the lease is looked at if nothing happens: the guardian is told of renewals then.
+// How often the lease is looked at if nothing happens, at least: the guardian is told of renewals
+// then.
 constexpr duration longest_nap = 250ms;
 
 // How often we look for those whom the command left behind. Far too often for the number of their
@@ -29,6 +30,15 @@ constexpr duration short_nap = 10ms;
 
 // Whoever does not die by SIGKILL hangs in the kernel; we do not wait for that.
 constexpr duration after_kill = 2s;
+
+std::string why_lost(const lease& held) {
+    switch (held.reason()) {
+        case loss_reason::broken:
+            return fmt::format("someone broke it, with the words \"{}\"", held.loss_text());
+        case loss_reason::taken: return "it was deleted, or the engine forgot it";
+        default: return "its lease ran out before it could be renewed";
+    }
+}
 
 }  // namespace
 
@@ -66,7 +76,7 @@ duration supervision::step() {
     }
     const time_point now = clock_.now();
     look_at_lease(now);
-    if (!kill_at_) return longest_nap;
+    if (!kill_at_) return std::clamp<duration>(on_.held.remaining() / 8, 1ms, longest_nap);
     if (now >= *kill_at_) {
         on_.command.send(SIGKILL);
         return longest_nap;
@@ -77,14 +87,16 @@ duration supervision::step() {
 void supervision::look_at_lease(time_point now) {
     const duration left = on_.held.remaining();
     if (on_.held.status() == lease_status::lost || left == duration::zero()) {
-        const loss_reason reason = on_.held.reason();
-        ask_to_end(now, reason == loss_reason::taken
-                            ? "its lease was taken away, or the engine forgot it"
-                            : "its lease ran out before it could be renewed");
+        ask_to_end(now, why_lost(on_.held));
         return;
     }
     on_.guard.extend(now + left);
-    if (!code_ && on_.held.status() == lease_status::jeopardy && left <= how_.grace) {
+    if (left > how_.grace) low_since_.reset();
+    if (code_ || left > how_.grace) return;
+    // Who was stopped and goes on finds little left, and the renewal on its way: that gets a moment.
+    if (!low_since_) low_since_ = now;
+    const bool failed = on_.held.status() == lease_status::jeopardy;
+    if (failed || now - *low_since_ >= how_.grace / 4) {
         ask_to_end(now, "its lease cannot be renewed, and ends soon");
     }
 }

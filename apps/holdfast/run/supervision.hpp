@@ -66,6 +66,7 @@ private:
     std::optional<std::stop_callback<std::function<void()>>> on_lost_;
     std::optional<int> code_;
     std::optional<time_point> kill_at_;
+    std::optional<time_point> low_since_;  ///< Since when less than the grace is left of the lease.
     std::string why_lost_;
 };
 

@@ -13,8 +13,19 @@ namespace {
 constexpr int bar_columns = 16;
 constexpr int left_columns = 10;
 constexpr int waiting_columns = 7;
-constexpr int holder_columns = 30;
-constexpr int fixed = bar_columns + left_columns + waiting_columns + holder_columns + 5;
+constexpr int fixed = bar_columns + left_columns + waiting_columns + 4;  // with the blanks between
+
+/// How wide the two columns are that hold other people's words.
+struct widths {
+    int name;
+    int holder;
+};
+
+widths share_out(int columns) {
+    const int rest = columns - fixed;
+    const int name = std::max(8, rest * 2 / 5);
+    return {name, std::max(0, rest - name)};
+}
 
 // Exactly so many columns: cut with an ellipsis, or filled with blanks.
 std::string fit(std::string_view text, int width) {
@@ -58,12 +69,12 @@ std::string rate(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}/s", *value) : std::string("–");
 }
 
-std::string row(const lease_info& it, const top_view& view, int names, const terminal& out) {
+std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
     const std::string waiting = it.waiters == 0 ? "" : std::to_string(it.waiters);
-    return fit(it.name, names) + " " + bar(it, view, out) + " " +
+    return fit(it.name, wide.name) + " " + bar(it, view, out) + " " +
            fit(show_left(it.remaining), left_columns) + " " +
            out.in(paint::yellow, fit(waiting, waiting_columns)) + " " +
-           fit(show_holders(it), holder_columns);
+           fit(show_holders(it), wide.holder);
 }
 
 // The names that most wait for come first.
@@ -90,15 +101,15 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
         size.columns));
     lines.push_back(view.trouble.empty() ? std::string()
                                          : out.in(paint::red, fit(view.trouble, size.columns)));
-    const int names = std::max(8, size.columns - fixed);
-    lines.push_back(out.in(paint::bold, fit("NAME", names) + " " + fit("", bar_columns) + " " +
+    const widths wide = share_out(size.columns);
+    lines.push_back(out.in(paint::bold, fit("NAME", wide.name) + " " + fit("", bar_columns) + " " +
                                             fit("LEFT", left_columns) + " " +
                                             fit("WAITING", waiting_columns) + " " +
-                                            fit("HOLDER", holder_columns)));
+                                            fit("HOLDER", wide.holder)));
     const auto leases = by_interest(view.leases);
     const std::size_t room = static_cast<std::size_t>(std::max(1, size.rows - 5));
     for (std::size_t i = 0; i < std::min(room, leases.size()); ++i) {
-        lines.push_back(row(leases[i], view, names, out));
+        lines.push_back(row(leases[i], view, wide, out));
     }
     if (leases.size() > room) {
         lines.push_back(fmt::format("… and {} more", leases.size() - room));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// One picture of `holdfast top`, as lines of text. Pure: what is seen, and how large the screen is,
+/// One picture of `holdfast top`, as lines of text. Pure: what is seen and how large the screen is
 /// are arguments.
 namespace holdfast::app {
 
