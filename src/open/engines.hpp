@@ -25,6 +25,8 @@ using engine_opener = result<opened_engine> (*)(const url& where, const client_o
 
 result<opened_engine> open_memory(const url& where, const client_options& options);
 
+result<opened_engine> open_sqlite(const url& where, const client_options& options);
+
 result<opened_engine> open_redis(const url& where, const client_options& options);
 
 /// Takes an option out of the URL, if it is there.

@@ -24,6 +24,12 @@ constexpr engine_opener redis_opener = open_redis;
 constexpr engine_opener redis_opener = nullptr;
 #endif
 
+#ifdef HOLDFAST_HAS_SQLITE
+constexpr engine_opener sqlite_opener = open_sqlite;
+#else
+constexpr engine_opener sqlite_opener = nullptr;
+#endif
+
 struct engine {
     std::string_view scheme;
     std::string_view option;  ///< The build option that leaves it out.
@@ -32,6 +38,7 @@ struct engine {
 
 constexpr std::array engines{
     engine{"memory", "HOLDFAST_ENGINE_MEMORY", memory_opener},
+    engine{"sqlite", "HOLDFAST_ENGINE_SQLITE", sqlite_opener},
     engine{"redis", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"rediss", "HOLDFAST_ENGINE_REDIS", redis_opener},
     engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
