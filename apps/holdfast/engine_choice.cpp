@@ -89,9 +89,9 @@ result<std::string> read_file(const std::string& name) {
 }  // namespace
 
 void add_engine_options(CLI::App& to, engine_options& options) {
-    to.add_option("--engine", options.url, "Where leases are kept")
+    to.add_option("--engine", options.url, "Where it is kept")
         ->type_name("URL")
-        ->default_str("$HOLDFAST_ENGINE, or a SQLite file of yours");
+        ->default_str("$HOLDFAST_ENGINE, or a file of yours");
     to.add_option("--engine-file", options.file, "A file whose first line is the URL")
         ->type_name("FILE");
 }

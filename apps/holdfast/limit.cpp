@@ -76,7 +76,8 @@ void add_question(CLI::App& to, command_list& all, question what) {
     words->add_option("KEY", options->key, "Whose rate")->required();
     add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min")->required();
     add_whole(*words, "--burst", options->burst, {0, 1'000'000'000},
-              "So many at once from rest, then at the rate (0: the rate in any such time)");
+              "So many at once from rest, refilled at the rate")
+        ->default_str("");
     add_whole(*words, "-n,--amount", options->amount, {1, 1'000'000'000}, "How many to take");
     add_choice(*words, "--format", options->format, {"text", "json"},
                "For people, or for programs");

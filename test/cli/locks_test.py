@@ -148,7 +148,7 @@ class Locks:
         if self.says_unsupported("limit", "take", "k", *rate):
             return
         for _ in range(2):
-            self.expect(self.ask("limit", "peek", "k", *rate), SUCCESS, "allowed, 1 of 2 left\n")
+            self.expect(self.ask("limit", "peek", "k", *rate), SUCCESS, "allowed, 2 of 2 left\n")
         self.expect(self.ask("limit", "take", "k", *rate), SUCCESS, "allowed, 1 of 2 left\n")
         self.expect(self.ask("limit", "take", "k", *rate), SUCCESS, "allowed, 0 of 2 left\n")
         late = self.ask("limit", "take", "k", *rate)

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
-#include <optional>
+#include <future>
 #include <stop_token>
-#include <thread>
+#include <utility>
 
 #if __has_include(<holdfast/shared_mutex.hpp>)
 #define HOLDFAST_APP_FAMILY
@@ -18,40 +19,52 @@
 namespace holdfast::app {
 namespace {
 
-result<lease> acquire_as_asked(client& on, const run_options& options, std::stop_token stop) {
+void ask(client& on, const run_options& options, std::stop_token stop,
+         mutex::acquire_completion done) {
     const acquire_options how{.ttl = options.ttl, .wait = options.wait, .stop = std::move(stop)};
 #ifdef HOLDFAST_APP_FAMILY
-    if (options.shared) return on.shared_mutex(options.name).acquire_shared(how);
+    if (options.shared) {
+        on.shared_mutex(options.name).acquire_shared_async(how, std::move(done));
+        return;
+    }
     if (options.semaphore > 0) {
-        return on.semaphore(options.name, static_cast<std::uint32_t>(options.semaphore))
-            .acquire(how);
+        on.semaphore(options.name, static_cast<std::uint32_t>(options.semaphore))
+            .acquire_async(how, std::move(done));
+        return;
     }
 #else
     if (options.shared || options.semaphore > 0) {
-        return fail(errc::unsupported, "this build has no shared locks and no semaphores");
+        done(fail(errc::unsupported, "this build has no shared locks and no semaphores"));
+        return;
     }
 #endif
-    return on.mutex(options.name).acquire(how);
+    on.mutex(options.name).acquire_async(how, std::move(done));
 }
 
 }  // namespace
 
+// Asks without blocking, so that this thread can listen; a client that asks so also introduces
+// itself at once, and whoever lists the locks sees the command from its first moment on.
 result<lease> patience::acquire(client& on, const run_options& options) {
-    const descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    const descriptor bell(::eventfd(0, EFD_CLOEXEC));
     std::stop_source stop;
-    std::optional<result<lease>> got;
-    std::thread asking([&] {
-        got = acquire_as_asked(on, options, stop.get_token());
+    std::promise<result<lease>> promise;
+    std::future<result<lease>> answer = promise.get_future();
+    ask(on, options, stop.get_token(), [&](result<lease> got) {
+        promise.set_value(std::move(got));
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t put = ::write(bell.get(), &one, sizeof one);
     });
     if (wait(bell.get(), time_point::max()) == outcome::asked_to_end) stop.request_stop();
-    asking.join();
-    if (asked_ && got->has_value()) {
-        static_cast<void>(std::move(got->value()).release());
+    std::uint64_t rung = 0;  // also if it was asked to end: nothing here is used after the bell
+    while (::read(bell.get(), &rung, sizeof rung) < 0 && errno == EINTR) {
+    }
+    auto got = answer.get();
+    if (asked_ && got) {
+        static_cast<void>(std::move(*got).release());
         return fail(errc::cancelled, "asked to end");
     }
-    return std::move(*got);
+    return got;
 }
 
 bool patience::sleep(duration length) {

@@ -51,7 +51,8 @@ void add_holder(lease_info& info, const party& p, std::int64_t now, label_reader
                             .since = at(p.since),
                             .fence = {static_cast<std::uint64_t>(p.fence)},
                             .remaining = remaining,
-                            .permits = p.mode.permits});
+                            .permits = p.mode.permits,
+                            .client = p.owner.substr(0, 12)});
 }
 
 lease_info described(const std::string& name, std::int64_t now, std::vector<party> all,
@@ -65,7 +66,10 @@ lease_info described(const std::string& name, std::int64_t now, std::vector<part
         if (p.at == stand::holds) add_holder(info, p, now, labels);
         if (p.at != stand::waits) continue;
         ++info.waiters;
-        info.line.push_back({.who = labels.of(p.owner), .since = at(p.since), .mode = p.mode});
+        info.line.push_back({.who = labels.of(p.owner),
+                             .since = at(p.since),
+                             .mode = p.mode,
+                             .client = p.owner.substr(0, 12)});
     }
     if (info.mode.permits == 0) info.mode = {};
     return info;
