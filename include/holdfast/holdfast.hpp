@@ -11,6 +11,7 @@
 #include <holdfast/decision.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/guarded_write.hpp>
+#include <holdfast/latch.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/limit.hpp>
 #include <holdfast/mutex.hpp>
@@ -22,4 +23,6 @@
 #include <holdfast/rate_limit_headers.hpp>
 #include <holdfast/rate_limiter.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 #include <holdfast/version.hpp>

@@ -39,6 +39,9 @@ const lock_name& lease::name() const noexcept {
 fencing_token lease::fence() const noexcept {
     return state_->fence;
 }
+lease_mode lease::mode() const noexcept {
+    return state_->mode;
+}
 std::stop_token lease::lost() const noexcept {
     return state_->lost.get_token();
 }
@@ -68,6 +71,11 @@ loss_reason lease::reason() const noexcept {
 
 std::string lease::loss_text() const {
     return reason() == loss_reason::broken ? state_->loss_text : std::string();
+}
+
+result<void> lease::downgrade() {
+    if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
+    return runtime_->downgrade(state_);
 }
 
 result<void> lease::release() && {

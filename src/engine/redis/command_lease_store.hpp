@@ -37,6 +37,8 @@ public:
     void on_push(push_handler handler) override;
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
     void introduce(const client_id& id, const client_label& who) override;
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits,
+                                      time_point give_up) override;
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix,
                                                        time_point give_up) override;
     [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name,
@@ -45,6 +47,7 @@ public:
                                               time_point give_up) override;
 
 private:
+    [[nodiscard]] std::optional<error> unfit_name(const lock_name& name) const;
     [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
     [[nodiscard]] std::string_view channel_of(const lease_request& request, time_point give_up);
     void stay_known(const lease_request& request, lease_way way);

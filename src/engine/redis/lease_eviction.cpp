@@ -20,8 +20,8 @@ result<std::uint32_t> evict_holder(command_engine& engine, const command_lease_o
                                    const lock_name& name, std::string_view reason,
                                    std::string_view channels, time_point give_up) {
     const lease_keys keys = keys_of(options.prefix, name, options.scope);
-    std::vector<std::string_view> names{keys.lock, keys.line, keys.waiters, keys.fence,
-                                        keys.evicted};
+    std::vector<std::string_view> names{keys.lock,    keys.line,  keys.waiters, keys.fence,
+                                        keys.holders, keys.limit, keys.evicted};
     std::vector<std::string_view> args{reason, channels};
     const std::string window = std::to_string(to_ms(options.quarantine));
     if (options.careful()) {

@@ -16,6 +16,8 @@ constexpr std::string_view boot_name = "holdfast:boot";
 constexpr std::string_view line_end = ":line";
 constexpr std::string_view waiters_end = ":waiters";
 constexpr std::string_view evicted_end = ":evicted";
+constexpr std::string_view holders_end = ":holders";
+constexpr std::string_view limit_end = ":limit";
 
 // What is computed for a slot, once for all.
 struct slot_texts {
@@ -71,6 +73,14 @@ std::string key_beside(std::string_view key, std::string_view end) {
     return made.append(rest).append(end);
 }
 
+std::string holders_key(std::string_view lock) {
+    return key_beside(lock, holders_end);
+}
+
+std::string limit_key(std::string_view lock) {
+    return key_beside(lock, limit_end);
+}
+
 std::string evicted_key(std::string_view lock) {
     return key_beside(lock, evicted_end);
 }
@@ -81,14 +91,17 @@ lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope sco
     keys.line = key_beside(keys.lock, line_end);
     keys.waiters = key_beside(keys.lock, waiters_end);
     keys.evicted = evicted_key(keys.lock);
+    keys.holders = holders_key(keys.lock);
+    keys.limit = limit_key(keys.lock);
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
     return keys;
 }
 
 bool is_side_key(std::string_view key) noexcept {
+    constexpr std::array ends{line_end, waiters_end, holders_end, limit_end, evicted_end};
     return key.starts_with('{') &&
-           (key.ends_with(line_end) || key.ends_with(waiters_end) || key.ends_with(evicted_end));
+           std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
 }
 
 bool is_shared_key(std::string_view key) noexcept {

@@ -12,6 +12,8 @@
 ///     {lock:N}:line    who waits, in order
 ///     {lock:N}:waiters what is known of each
 ///     {lock:N}:evicted why those lost it from whom it was taken away
+///     {lock:N}:holders who holds it, if they are several
+///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
 ///     holdfast:client: and an id: who that client is (introduction.hpp)
@@ -30,6 +32,8 @@ struct lease_keys {
     std::string line;
     std::string waiters;
     std::string evicted;
+    std::string holders;
+    std::string limit;
     std::string_view fence;  ///< Lives for ever.
     std::string_view boot;   ///< Lives for ever.
 };
@@ -44,6 +48,9 @@ struct lease_keys {
 
 /// Where it is written why an owner's lease was taken away.
 [[nodiscard]] std::string evicted_key(std::string_view lock);
+/// The key of a lock's holders, and that of its permits.
+[[nodiscard]] std::string holders_key(std::string_view lock);
+[[nodiscard]] std::string limit_key(std::string_view lock);
 
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
 

@@ -31,28 +31,65 @@ std::string glob_of(std::string_view text) {
 constexpr std::size_t owner_digits = 32;
 constexpr std::size_t client_digits = 12;  // the first of an owner's
 
-/// A lock's value, as line.lua describes it. Another program's has no client of ours.
+// Holders beside each other that are told.
+constexpr int most_shares = 200;
+
+/// A lock's value, as holders.lua describes it. Another program's has no client of ours.
 struct lock_value {
     std::string_view client = {};
     bool marked = false;
-    bool free = false;  ///< Kept for those in line.
+    bool free = false;     ///< Kept for those in line.
+    bool several = false;  ///< Its holders stand beside it.
+    lease_mode mode = {};
     fencing_token fence = {};
     std::optional<wall_time> since = {};
 };
 
+// Takes a number from the front of the text.
+std::uint64_t take_number(std::string_view& text) {
+    std::uint64_t number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+// "s3:", "p7/10:" or "x1/1 " from the front; nothing stands for an exclusive one.
+lease_mode take_mode(std::string_view& text) {
+    lease_mode mode;
+    if (text.starts_with('s')) mode.type = lease_mode::kind::shared;
+    if (text.starts_with('p')) mode.type = lease_mode::kind::permit;
+    if (mode.type == lease_mode::kind::exclusive) return mode;
+    text.remove_prefix(1);
+    const auto held = static_cast<std::uint32_t>(take_number(text));
+    if (mode.type == lease_mode::kind::permit && text.starts_with('/')) {
+        text.remove_prefix(1);
+        mode.permits = held;
+        mode.limit = static_cast<std::uint32_t>(take_number(text));
+    }
+    if (text.starts_with(':')) text.remove_prefix(1);
+    return mode;
+}
+
 // `digits` is how much of the owner is there.
 lock_value parse_value(std::string_view text, std::size_t digits) {
     if (text == "+") return {.marked = true, .free = true};
-    const std::string_view owner = text.substr(0, digits);
-    const bool ours = text.size() > digits && text[digits] == ':' &&
-                      owner.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-    if (!ours) return {};
-    lock_value value{.client = owner.substr(0, client_digits), .marked = text.ends_with('+')};
-    const char* const end = text.data() + text.size();
-    const char* const at = std::from_chars(text.data() + digits + 1, end, value.fence.value).ptr;
-    std::int64_t since_ms = 0;
-    if (at != end && *at == '@' && std::from_chars(at + 1, end, since_ms).ec == std::errc{}) {
-        value.since = wall_time(std::chrono::milliseconds(since_ms));
+    lock_value value{.marked = text.ends_with('+')};
+    if (value.marked) text.remove_suffix(1);
+    const std::size_t colon = text.find(':');
+    const std::string_view owner = text.substr(0, colon);
+    if (colon == std::string_view::npos || (colon != 0 && colon != digits) ||
+        owner.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+        return {};
+    }
+    std::string_view rest = text.substr(colon + 1);
+    value.mode = take_mode(rest);
+    value.several = colon == 0;
+    if (value.several) return value.mode.type == lease_mode::kind::exclusive ? lock_value{} : value;
+    value.client = owner.substr(0, client_digits);
+    value.fence.value = take_number(rest);
+    if (rest.starts_with('@')) {
+        rest.remove_prefix(1);
+        value.since = wall_time(std::chrono::milliseconds(take_number(rest)));
     }
     return value;
 }
@@ -110,28 +147,85 @@ result<std::vector<std::string>> find_keys(command_engine& engine, key_scope sco
     return keys;
 }
 
+/// One name, and what is still to be asked about it.
+struct found_lease {
+    lease_info info;
+    std::string
+        holders{};  ///< The key of those who hold it beside each other; empty: there is one.
+};
+
 // What a lock's value and its PTTL say; nothing if it is free (by now).
-std::optional<holder_info> holder(const lock_value& value, std::int64_t ms) {
+std::optional<found_lease> describe(const lock_name& name, const lock_value& value, std::int64_t ms,
+                                    std::string_view lock) {
     if (value.free || ms == -2) return std::nullopt;
-    holder_info who;
+    found_lease found;
+    lease_info& info = found.info;
+    info.name = name.value();
+    info.mode = value.mode;
+    info.fence = value.fence;
+    if (ms >= 0) {
+        const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
+        if (value.marked && left <= duration::zero()) return std::nullopt;
+        info.remaining = left;
+    }
+    if (value.several) {
+        found.holders = holders_key(lock);
+        return found;
+    }
+    holder_info& who = info.holders.emplace_back();
     who.client = value.client;
     who.since = value.since;
     who.fence = value.fence;
-    if (ms < 0) return who;
-    const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
-    if (value.marked && left <= duration::zero()) return std::nullopt;
-    who.remaining = left;
-    return who;
+    who.remaining = info.remaining;
+    who.permits = value.mode.permits;
+    return found;
 }
 
-lease_info describe(const lock_name& name, std::optional<holder_info> who) {
-    lease_info info;
-    info.name = name.value();
-    if (!who) return info;
-    info.fence = who->fence;
-    info.remaining = who->remaining;
-    info.holders.push_back(std::move(*who));
-    return info;
+// As shares.lua tells them.
+void add_holders(lease_info& info, const reply& told) {
+    const auto& parts = told.elements();
+    for (std::size_t i = 0; i + 5 <= parts.size(); i += 5) {
+        const auto number = [&](std::size_t at) { return parts[i + at].number(); };
+        holder_info& who = info.holders.emplace_back();
+        who.client = parts[i].text();
+        who.remaining = std::chrono::milliseconds(number(1));
+        who.permits = static_cast<std::uint32_t>(number(2));
+        who.fence = {static_cast<std::uint64_t>(number(3))};
+        if (number(4) > 0) who.since = wall_time(std::chrono::milliseconds(number(4)));
+    }
+    std::ranges::sort(info.holders, {}, &holder_info::fence);
+    if (!info.holders.empty()) info.fence = info.holders.back().fence;
+}
+
+const script& shares_script() {
+    static const script body{
+#include "scripts/shares.inc"
+    };
+    return body;
+}
+
+// Adds those who hold a name beside each other. Whose time is over are not told: a name may be left
+// without any.
+result<void> ask_holders(command_engine& engine, std::span<found_lease> found, time_point give_up) {
+    const std::string most = std::to_string(most_shares);
+    std::vector<std::array<std::string_view, 5>> texts;
+    for (const found_lease& one : found) {
+        if (one.holders.empty()) continue;
+        texts.push_back({"EVALSHA", shares_script().sha1(), "1", one.holders, most});
+    }
+    std::vector<command> commands;
+    for (const auto& text : texts) commands.push_back({text, repeat::idempotent, &shares_script()});
+    std::vector<result<reply>> seen(commands.size());
+    if (!commands.empty()) engine.exchange(commands, seen, give_up);
+    auto next = seen.begin();
+    for (found_lease& one : found) {
+        if (one.holders.empty()) continue;
+        const auto& told = *next++;
+        if (!told) return std::unexpected(told.error());
+        if (told->is_error()) return std::unexpected(to_error(*told));
+        add_holders(one.info, *told);
+    }
+    return {};
 }
 
 // Asks who they all are, in one batch.
@@ -198,16 +292,22 @@ result<void> look(command_engine& engine, const command_lease_options& options,
     std::vector<result<reply>> seen(commands.size());
     engine.exchange(commands, seen, give_up);
     const std::size_t before = found.size();
+    std::vector<found_lease> here;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::span<const result<reply>> three(seen.data() + 3 * i, 3);
         for (const auto& one : three) {
             if (!one) return std::unexpected(one.error());
         }
         if (three[0]->type() != reply::kind::string) continue;
-        auto who = holder(parse_value(three[0]->text(), owner_digits), three[1]->number());
-        if (!who) continue;
-        found.push_back(describe(names[i], std::move(who)));
-        found.back().waiters = static_cast<std::uint32_t>(three[2]->number());
+        auto one = describe(names[i], parse_value(three[0]->text(), owner_digits),
+                            three[1]->number(), sides[i][0]);
+        if (!one) continue;
+        one->info.waiters = static_cast<std::uint32_t>(three[2]->number());
+        here.push_back(std::move(*one));
+    }
+    if (auto done = ask_holders(engine, here, give_up); !done) return done;
+    for (found_lease& one : here) {
+        if (one.info.held()) found.push_back(std::move(one.info));
     }
     return name_clients(engine, std::span(found).subspan(before), give_up);
 }
@@ -241,22 +341,30 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
     if (!seen) return std::unexpected(seen.error());
     const auto& parts = seen->elements();
     if (parts.size() < 2) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
-    lease_info info =
-        describe(name, holder(parse_value(parts[0].text(), client_digits), parts[1].number()));
-    for (std::size_t i = 2; i + 1 < parts.size(); i += 2) {
+    auto found =
+        describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(), keys.lock);
+    if (!found) found.emplace();
+    if (auto done = ask_holders(engine, {&*found, 1}, give_up); !done) {
+        return std::unexpected(done.error());
+    }
+    lease_info& info = found->info;
+    info.name = name.value();
+    for (std::size_t i = 2; i + 3 <= parts.size(); i += 3) {
         const std::string& ticket = parts[i + 1].text();
         std::int64_t us = 0;
         std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);
         waiter_info& one = info.line.emplace_back();
         one.since = wall_time(std::chrono::microseconds(us));
         one.client = parts[i].text();
+        std::string_view want = parts[i + 2].text();
+        one.mode = take_mode(want);
     }
     if (!info.held() && info.line.empty()) return std::nullopt;
     info.waiters = static_cast<std::uint32_t>(info.line.size());
     if (const auto done = name_clients(engine, {&info, 1}, give_up); !done) {
         return std::unexpected(done.error());
     }
-    return info;
+    return std::move(info);
 }
 
 }  // namespace holdfast

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-/// Who holds what and who waits for it, read from the keys without holding up the server: SCAN in small steps, then the
-/// values in batches. A Cluster is asked master by master.
+/// Who holds what and who waits for it, read from the keys without holding up the server: SCAN in
+/// small steps, then the values in batches. A Cluster is asked master by master.
 namespace holdfast {
 
 [[nodiscard]] result<std::vector<lease_info>> list_leases(command_engine& engine,
