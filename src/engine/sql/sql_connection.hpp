@@ -78,6 +78,11 @@ public:
     [[nodiscard]] virtual result<std::int64_t> run(sentence what, std::span<const value> values,
                                                    const row_reader& reader) = 0;
 
+    /// This process, by the number that its stores have in the tables. Called once, at first.
+    virtual void announce(std::int64_t process) = 0;
+    /// Whether a process that announced itself may still live. True if nobody can say.
+    [[nodiscard]] virtual bool may_live(std::int64_t process) = 0;
+
     /// The database's time of day.
     [[nodiscard]] virtual result<wall_time> time_of_day() = 0;
 };

@@ -50,7 +50,9 @@ sql_lease_store::sql_lease_store(std::unique_ptr<connection> to, clock& time)
       generation_(detail::fork_generation()),
       lane_([this](auto requests, auto replies, time_point give_up) {
           exchange(requests, replies, give_up);
-      }) {}
+      }) {
+    db_->announce(listener_.id().process);
+}
 
 // A child of fork() leaves the connection where it is: using or closing it would disturb its
 // parent's. It has no thread to join.
@@ -193,10 +195,17 @@ result<lease_reply> sql_lease_store::serve_fully(const lease_request& request) {
     });
 }
 
+// A waiter of a process that was killed is not waited for.
+hearing sql_lease_store::hears(const listener_id& id) {
+    const hearing where = where_is(id);
+    if (where == hearing::elsewhere && !db_->may_live(id.process)) return hearing::gone;
+    return where;
+}
+
 // A refusal is written back too: it may have dropped the dead.
 result<lease_reply> sql_lease_store::change(
     std::string_view name, const std::function<result<lease_reply>(name_book&)>& decide) {
-    auto book = table_.load(name, where_is);
+    auto book = table_.load(name, [this](const listener_id& id) { return hears(id); });
     if (!book) return std::unexpected(std::move(book.error()));
     auto answer = decide(*book);
     if (const auto saved = table_.save(name, *book); !saved) {

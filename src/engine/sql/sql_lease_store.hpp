@@ -73,6 +73,7 @@ private:
     /// Loads a name, lets `decide` change its book, and writes it back.
     [[nodiscard]] result<lease_reply> change(
         std::string_view name, const std::function<result<lease_reply>(name_book&)>& decide);
+    [[nodiscard]] hearing hears(const listener_id& id);
     [[nodiscard]] std::vector<note> take_notes();
     void write_introduction();
     void sweep_some();

@@ -84,6 +84,7 @@ sqlite_connection::~sqlite_connection() {
 }
 
 void sqlite_connection::close() noexcept {
+    life_.close();
     for (statement& one : statements_) one.reset();
     db_.reset();
     in_transaction_ = false;
@@ -139,6 +140,7 @@ result<void> sqlite_connection::open() {
     auto opened = open_database(options_, {this, read_moment, wait_while_busy});
     if (!opened) return std::unexpected(std::move(opened.error()));
     db_ = std::move(*opened);
+    life_.open(options_.path);
     return set_clock();
 }
 
@@ -255,6 +257,14 @@ result<std::int64_t> sqlite_connection::run(sql::sentence what, std::span<const 
     ::sqlite3_reset(ran);
     ::sqlite3_clear_bindings(ran);
     return rows;
+}
+
+void sqlite_connection::announce(std::int64_t process) {
+    life_.announce(process);
+}
+
+bool sqlite_connection::may_live(std::int64_t process) {
+    return life_.may_live(process);
 }
 
 result<wall_time> sqlite_connection::time_of_day() {

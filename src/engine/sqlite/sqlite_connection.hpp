@@ -3,6 +3,7 @@
 
 #include "engine/sql/sql_connection.hpp"
 #include "engine/sql/sql_statements.hpp"
+#include "engine/sqlite/life_signs.hpp"
 #include "engine/sqlite/sqlite_open.hpp"
 #include "engine/sqlite/sqlite_options.hpp"
 
@@ -43,6 +44,8 @@ public:
     void roll_back() noexcept override;
     [[nodiscard]] result<std::int64_t> run(sql::sentence what, std::span<const sql::value> values,
                                            const sql::row_reader& reader) override;
+    void announce(std::int64_t process) override;
+    [[nodiscard]] bool may_live(std::int64_t process) override;
     [[nodiscard]] result<wall_time> time_of_day() override;
 
     /// The time that the running statement sees, or all of the running transaction.
@@ -69,6 +72,7 @@ private:
     [[nodiscard]] static int wait_while_busy(void* self, int count);
 
     const sqlite_options options_;
+    life_signs life_;
     clock& clock_;
     const std::array<std::string, sql::sentence_count> texts_;
     handle db_;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/sqlite/life_signs.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace holdfast::sqlite {
+namespace {
+
+// SQLite's own locks are on other files, so closing this one drops none of them.
+struct flock one_byte(short kind, std::int64_t at) {
+    struct flock lock{};
+    lock.l_type = kind;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = at;
+    lock.l_len = 1;
+    return lock;
+}
+
+}  // namespace
+
+// A shared lock, because each store of this process has one. It needs no right to write.
+void life_signs::open(const std::string& database) {
+    close();
+    if (!process_) return;
+    struct stat about{};
+    const mode_t mode = ::stat(database.c_str(), &about) == 0 ? about.st_mode & 0666U : 0600U;
+    const std::string beside = database + "-alive";
+    file_ = ::open(beside.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (file_ < 0) return;
+    struct flock mine = one_byte(F_RDLCK, *process_);
+    if (::fcntl(file_, F_OFD_SETLK, &mine) != 0) close();
+}
+
+void life_signs::close() noexcept {
+    if (file_ >= 0) ::close(std::exchange(file_, -1));
+}
+
+bool life_signs::may_live(std::int64_t process) const noexcept {
+    if (file_ < 0) return true;
+    struct flock seen = one_byte(F_WRLCK, process);
+    if (::fcntl(file_, F_OFD_GETLK, &seen) != 0) return true;
+    return seen.l_type != F_UNLCK;
+}
+
+}  // namespace holdfast::sqlite
