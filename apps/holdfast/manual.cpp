@@ -74,7 +74,7 @@ void add_command(const CLI::App& words, std::string& out) {
         out += fmt::format(".SS {}\n{}.\n", roff(usage_of(words)), roff(words.get_description()));
         for (const CLI::Option* option : words.get_options()) {
             const std::string label = label_of(*option);
-            if (label.empty() || label.ends_with("--help")) continue;
+            if (label.empty() || label.contains("--help")) continue;
             const std::string usual = option->get_default_str();
             out += fmt::format(".TP\n.B {}\n{}.{}\n", roff(label), roff(option->get_description()),
                                usual.empty() ? "" : " Default: " + roff(usual) + ".");

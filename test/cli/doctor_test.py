@@ -71,6 +71,22 @@ class Doctor(Case):
         self.assertEqual(found["lease"]["level"], "unsafe")
         self.assertIn("permissions", found["lease"]["mend"])
 
+    def test_a_file_that_everyone_may_write_is_unsafe(self):
+        file = self.directory() / "leases.db"
+        found = self.examine(f"sqlite:{file}", SUCCESS)
+        self.assertEqual(self.levels(found), {
+            "lease": "good", "file system": "good", "permissions": "good", "journal": "good"})
+        file.chmod(0o666)
+        found = self.examine(f"sqlite:{file}", FAILURE)
+        self.assertEqual(found["permissions"]["level"], "unsafe")
+        self.assertEqual(found["permissions"]["mend"], f"chmod o-w {file}")
+
+    def test_a_file_that_is_no_database_is_said(self):
+        file = self.directory() / "leases.db"
+        file.write_text("no database, but long enough to look like one\n" * 100)
+        found = self.examine(f"sqlite:{file}", FAILURE)
+        self.assertEqual((found["lease"]["level"], found["file"]["level"]), ("unsafe", "unsafe"))
+
     def test_memory_excludes_nobody_else(self):
         found = self.examine("memory:", FAILURE)
         self.assertEqual(self.levels(found), {"engine": "unsafe"})

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which engine a command works on, and what it says when that cannot be."""
 
+import os
 import subprocess
 
 import ground
@@ -75,6 +76,41 @@ class EngineChoice(Case):
             with self.subTest(words):
                 done = holdfast(*words, HOLDFAST_ENGINE="memory:")
                 self.expect_one_sentence(done, USAGE, "memory: is inside one process")
+
+    def test_the_usual_engine_is_a_file_that_only_its_user_may_read(self):
+        state = self.directory() / "a state"  # with a blank, which a URL must encode
+        self.expect(holdfast("run", "a", "--", "echo", "x", XDG_STATE_HOME=str(state)), SUCCESS,
+                    "x\n")
+        ours = state / "holdfast"
+        self.assertEqual(ours.stat().st_mode & 0o777, 0o700)
+        self.assertTrue((ours / "holdfast.db").exists())
+        home = self.directory()
+        holdfast("run", "a", "--", "true", HOME=str(home), XDG_STATE_HOME=None)
+        self.assertTrue((home / ".local/state/holdfast/holdfast.db").exists())
+
+    def test_a_file_without_permission_is_one_sentence(self):
+        place = self.directory()
+        place.chmod(0o755)
+        file = place / "leases.db"
+        file.touch(0o600)
+        if os.geteuid() != 0:
+            file.chmod(0o000)
+        # root may open anything, so somebody else asks
+        done = subprocess.run([ground.PROGRAM, "run", "a", "--engine", f"sqlite:{file}", "--",
+                               "echo", "x"], capture_output=True, text=True, check=False,
+                              env=ground.environment(),
+                              user=65534 if os.geteuid() == 0 else None)
+        self.expect_one_sentence(done, UNKNOWN, "no permission", str(file))
+
+    def test_a_full_disk_is_one_sentence(self):
+        place = self.directory()
+        script = (f"mount -t tmpfs -o size=16k none {place} || exit 77; "
+                  f"exec '{ground.PROGRAM}' run a --engine sqlite:{place}/leases.db -- echo x")
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                              check=False, env=ground.environment())
+        if done.returncode in (1, 77):
+            self.skipTest("allowed: needs to mount a small disk")
+        self.expect_one_sentence(done, UNKNOWN, "the disk is full")
 
     def test_without_a_home_there_is_no_usual_engine(self):
         self.expect_one_sentence(holdfast("lock", "ls", HOME=None, XDG_STATE_HOME=None), USAGE,

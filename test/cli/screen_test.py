@@ -94,6 +94,7 @@ class Screen(Case):
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
         self.assertNotIn("\x1b", done.stdout)
         self.assertIn("1 held, 0 waiting", done.stdout)
+        self.assertNotIn("q quits", done.stdout)
         self.assertRegex(done.stdout, r"\na +━+ .* sh on ")
         self.engine.fail()
         gone = holdfast("top", HOLDFAST_ENGINE=self.engine.url)

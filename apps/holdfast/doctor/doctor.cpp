@@ -84,12 +84,12 @@ result<findings> examine(const doctor_options& options) {
                          "take sqlite:/file for one machine, redis://host for many"});
         return found;
     }
-    if (where->scheme == "sqlite") append(found, examine_file(*where));
     append(found, try_a_lease(*on, label));
+    if (where->scheme == "sqlite") append(found, examine_file(*where));
     if (where->scheme.starts_with("red")) {
         append(found, compare_clocks(*on, label));
 #ifdef HOLDFAST_APP_REDIS
-        append(found, examine_redis(*on, *where));
+        append(found, examine_redis(*where));
 #endif
     }
     return found;

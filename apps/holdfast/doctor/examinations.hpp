@@ -20,7 +20,7 @@ namespace holdfast::app {
 [[nodiscard]] findings compare_clocks(client& on, const std::string& where);
 
 /// Each Redis server behind the URL.
-[[nodiscard]] findings examine_redis(client& on, const url& where);
+[[nodiscard]] findings examine_redis(const url& where);
 
 /// The file of sqlite:, its directory and its file system.
 [[nodiscard]] findings examine_file(const url& where);

@@ -9,14 +9,17 @@
 
 #include <holdfast/command_engine.hpp>
 #include <holdfast/redis.hpp>
+#include <holdfast/redis_topology.hpp>
 #include <holdfast/span_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace holdfast::app {
@@ -49,6 +52,32 @@ redis_shape shape_of(const url& where) {
     return redis_shape::alone;
 }
 
+// The options that the locks add; the client below does not know them.
+bool is_of_leases(const std::pair<std::string, std::string>& one) {
+    constexpr std::array<std::string_view, 6> names{"prefix",       "quarantine",   "replicas",
+                                                    "replica_wait", "node_timeout", "fence"};
+    return std::ranges::find(names, one.first) != names.end();
+}
+
+// A client without anything of the locks: theirs greets each server with a write, which a server
+// that is to be examined may refuse.
+result<std::unique_ptr<redis_engine>> plain_engine(url where) {
+    std::erase_if(where.options, is_of_leases);
+    if (where.scheme.ends_with("-cluster")) {
+        auto target = parse_redis_cluster_url(where);
+        if (!target) return std::unexpected(std::move(target.error()));
+        return make_redis_cluster(std::move(*target));
+    }
+    if (where.scheme.ends_with("-sentinel")) {
+        auto target = parse_redis_sentinel_url(where);
+        if (!target) return std::unexpected(std::move(target.error()));
+        return make_redis_sentinel(std::move(*target));
+    }
+    auto target = parse_redis_url(where);
+    if (!target) return std::unexpected(std::move(target.error()));
+    return make_redis(std::move(*target));
+}
+
 // What the URL alone says.
 redis_facts facts_of(const url& where) {
     redis_facts facts;
@@ -56,9 +85,7 @@ redis_facts facts_of(const url& where) {
     facts.loopback = is_loopback(where);
     facts.tls = where.scheme.starts_with("rediss") || where.scheme.starts_with("redlocks");
     if (const auto* text = option(where, "verify")) facts.verified = *text != "none";
-    const bool fails_over =
-        facts.shape == redis_shape::sentinel || facts.shape == redis_shape::cluster;
-    if (fails_over) facts.quarantine = 30s;
+    if (facts.shape != redis_shape::alone) facts.quarantine = 30s;
     if (const auto* text = option(where, "quarantine")) {
         facts.quarantine = parse_span(*text).value_or(duration::zero());
     }
@@ -121,9 +148,7 @@ findings examine_sentinels(const url& where) {
             if (key.starts_with(own)) one.options.emplace_back(key.substr(own.size()), value);
         }
         const std::string label = fmt::format("sentinel {}:{}", host.name, *one.hosts.front().port);
-        auto target = parse_redis_url(one);
-        if (!target) return {{level::note, "sentinel", label, target.error().detail, ""}};
-        const auto made = make_redis(std::move(*target));
+        const auto made = plain_engine(one);
         if (!made) return {{level::note, "sentinel", label, made.error().detail, ""}};
         const auto quorum = (*made)->execute(words("SENTINEL", "CKQUORUM", name).idempotent(),
                                              (*made)->time().now() + patience);
@@ -184,13 +209,10 @@ findings examine_members(const url& where, const redis_facts& known) {
         url one = where;
         one.scheme = known.tls ? "rediss" : "redis";
         one.hosts = {host};
-        one.options.clear();
         redis_facts facts = known;
         facts.where = fmt::format("{}:{}", host.name, host.port.value_or(6379));
         facts.loopback = is_loopback(one);
-        auto target = parse_redis_url(one);
-        auto made = target ? make_redis(std::move(*target))
-                           : result<std::unique_ptr<redis_engine>>(std::unexpected(target.error()));
+        const auto made = plain_engine(one);
         if (!made) {
             found.push_back({level::note, "members", facts.where, made.error().detail, ""});
             continue;
@@ -204,14 +226,15 @@ findings examine_members(const url& where, const redis_facts& known) {
 
 }  // namespace
 
-findings examine_redis(client& on, const url& where) {
+findings examine_redis(const url& where) {
     redis_facts known = facts_of(where);
     known.where = where.hosts.empty() ? where.path
                                       : fmt::format("{}:{}", where.hosts.front().name,
                                                     where.hosts.front().port.value_or(6379));
     if (known.shape == redis_shape::member) return examine_members(where, known);
-    if (!on.commands()) return {};
-    command_engine& engine = *on.commands();
+    const auto made = plain_engine(where);
+    if (!made) return {{level::note, "server", known.where, made.error().detail, ""}};
+    command_engine& engine = **made;
     if (known.shape == redis_shape::cluster) return examine_cluster(engine, known);
     if (known.shape == redis_shape::sentinel) known.where = "master";
     findings found = ask(

@@ -12,17 +12,12 @@
 #include <stop_token>
 #include <utility>
 
-#if __has_include(<holdfast/shared_mutex.hpp>)
-#define HOLDFAST_APP_FAMILY
-#endif
-
 namespace holdfast::app {
 namespace {
 
 void ask(client& on, const run_options& options, std::stop_token stop,
          mutex::acquire_completion done) {
     const acquire_options how{.ttl = options.ttl, .wait = options.wait, .stop = std::move(stop)};
-#ifdef HOLDFAST_APP_FAMILY
     if (options.shared) {
         on.shared_mutex(options.name).acquire_shared_async(how, std::move(done));
         return;
@@ -32,12 +27,6 @@ void ask(client& on, const run_options& options, std::stop_token stop,
             .acquire_async(how, std::move(done));
         return;
     }
-#else
-    if (options.shared || options.semaphore > 0) {
-        done(fail(errc::unsupported, "this build has no shared locks and no semaphores"));
-        return;
-    }
-#endif
     on.mutex(options.name).acquire_async(how, std::move(done));
 }
 

@@ -88,7 +88,7 @@ std::vector<lease_info> by_interest(std::vector<lease_info> leases) {
 std::vector<std::string> draw(const top_view& view, screen_size size, const terminal& out) {
     std::uint64_t waiting = 0;
     for (const lease_info& one : view.leases) waiting += one.waiters;
-    const std::string right = view.time + "  q quits";
+    const std::string right = view.time + (view.hint.empty() ? "" : "  " + view.hint);
     std::vector<std::string> lines;
     lines.push_back(out.in(paint::bold,
                            fit("holdfast top  " + view.engine, size.columns - columns(right) - 1)) +

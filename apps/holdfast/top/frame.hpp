@@ -17,6 +17,7 @@ namespace holdfast::app {
 struct top_view {
     std::string engine;  ///< Redacted.
     std::string time;
+    std::string hint;     ///< How to quit; empty if it does so by itself.
     std::string trouble;  ///< Why there is nothing newer; empty if there is.
     std::vector<lease_info> leases;
     pulse rates;

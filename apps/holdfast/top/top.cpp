@@ -102,6 +102,7 @@ exit_code top_command::print_frames() {
 
 std::optional<int> top_command::live(signal_inbox& signals) {
     live_screen screen;
+    view_.hint = "q quits";
     std::optional<int> asked;
     int shown = 0;
     do {
