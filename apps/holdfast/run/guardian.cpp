@@ -68,7 +68,8 @@ void end_group(pid_t group) {
 
 result<guardian> guardian::start() {
     std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    // A guardian that somebody stopped must not stop us when the pipe is full.
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
         return fail(errc::unavailable,
                     "cannot make a pipe: " + std::generic_category().message(errno));
     }

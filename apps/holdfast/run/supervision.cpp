@@ -93,7 +93,7 @@ void supervision::look_at_lease(time_point now) {
     on_.guard.extend(now + left);
     if (left > how_.grace) low_since_.reset();
     if (code_ || left > how_.grace) return;
-    // Who was stopped and goes on finds little left, and the renewal on its way: that gets a moment.
+    // Who was stopped and goes on finds little left, and a renewal on its way: that gets a moment.
     if (!low_since_) low_since_ = now;
     const bool failed = on_.held.status() == lease_status::jeopardy;
     if (failed || now - *low_since_ >= how_.grace / 4) {
