@@ -3,6 +3,7 @@
 
 #include <holdfast/suggest.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,25 @@ std::string full_name(const CLI::App& words) {
     return full_name(*words.get_parent()) + " " + words.get_name();
 }
 
-std::string label(const CLI::Option& option) {
+bool is_word(const CLI::Option& option) {
+    return option.get_lnames().empty() && option.get_snames().empty();
+}
+
+// The words that it takes by their place: " NAME", " [PREFIX]".
+std::string places(const CLI::App& words) {
+    std::string text;
+    for (const CLI::Option* option : words.get_options()) {
+        if (!is_word(*option)) continue;
+        text += option->get_required() ? fmt::format(" {}", option->get_name(true))
+                                       : fmt::format(" [{}]", option->get_name(true));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string label_of(const CLI::Option& option) {
+    if (is_word(option)) return "";
     std::string text;
     for (const std::string& name : option.get_snames()) text += "-" + name + ", ";
     for (const std::string& name : option.get_lnames()) text += "--" + name;
@@ -28,20 +47,25 @@ std::string label(const CLI::Option& option) {
     return text;
 }
 
-}  // namespace
+std::string usage_of(const CLI::App& words) {
+    const bool runs = words.get_name() == "run";
+    return fmt::format("{}{}{} [options]{}", full_name(words),
+                       commands_of(words).empty() ? "" : " COMMAND", places(words),
+                       runs ? " -- COMMAND …" : "");
+}
 
 std::string help_for(const CLI::App& words) {
     const auto commands = commands_of(words);
-    std::string out = fmt::format("{}\n\nUsage: {}{} [options]\n", words.get_description(),
-                                  full_name(words), commands.empty() ? "" : " COMMAND");
+    std::string out = fmt::format("{}\n\nUsage: {}\n", words.get_description(), usage_of(words));
     if (!commands.empty()) out += "\nCommands:\n";
     for (const CLI::App* one : commands) {
         out += fmt::format("  {:<26} {}\n", one->get_name(), one->get_description());
     }
     out += "\nOptions:\n";
     for (const CLI::Option* option : words.get_options()) {
+        if (is_word(*option)) continue;
         const std::string usual = option->get_default_str();
-        out += fmt::format("  {:<26} {}{}\n", label(*option), option->get_description(),
+        out += fmt::format("  {:<26} {}{}\n", label_of(*option), option->get_description(),
                            usual.empty() ? "" : " (default: " + usual + ")");
     }
     if (!words.get_footer().empty()) out += "\n" + words.get_footer();
@@ -68,6 +92,10 @@ std::string unexpected_word(const CLI::App& top) {
         }
         for (const CLI::App* known : commands_of(*at)) {
             if (!option) names.push_back(known->get_name());
+        }
+        if (!option && names.empty()) {
+            return fmt::format("{} does not know what to do with '{}'{}", full_name(*at), word,
+                               at->get_name() == "run" ? "; a command stands after --" : "");
         }
         const std::vector<std::string_view> all(names.begin(), names.end());
         const std::string near = did_you_mean(word.substr(0, word.find('=')), all);

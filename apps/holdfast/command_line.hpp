@@ -3,11 +3,14 @@
 
 #include "exit_code.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 /// One command of the command line: its words and options, and what it does.
 ///
@@ -18,12 +21,29 @@ namespace holdfast::app {
 struct command {
     CLI::App* words;
     std::function<exit_code()> run;
+    /// Does it take another command's words, after a "--"?
+    bool takes_command = false;
 };
 
 using command_list = std::vector<command>;
 
+/// `command_words` is what stands after the "--", and must outlive the list.
+void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& command_words);
+void add_lock(CLI::App& to, command_list& all);
+void add_limit(CLI::App& to, command_list& all);
+void add_once(CLI::App& to, command_list& all);
+void add_doctor(CLI::App& to, command_list& all);
+void add_top(CLI::App& to, command_list& all);
+void add_completion(CLI::App& to, command_list& all);
+void add_manual(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
+
+/// "holdfast lock break NAME [options]".
+[[nodiscard]] std::string usage_of(const CLI::App& words);
+
+/// "-n, --amount N"; nothing for a word that is taken by its place.
+[[nodiscard]] std::string label_of(const CLI::Option& option);
 
 /// Help that fits a screen: usage, commands, options with their defaults, and the footer.
 [[nodiscard]] std::string help_for(const CLI::App& words);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "option_types.hpp"
 
+#include <holdfast/mutex.hpp>
 #include <holdfast/suggest.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,19 +38,57 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
         ->default_str(std::to_string(target));
 }
 
-CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
-                      const std::string& help) {
-    const std::string usual = show_span(target);
-    const auto check = [](std::string& text) -> std::string {
-        const auto parsed = parse_span(text);
+namespace {
+
+// An option whose text is parsed twice: once to refuse it, once to take it.
+template <class Parse, class Take>
+CLI::Option* add_parsed(CLI::App& to, const std::string& name, Parse parse, Take take,
+                        const std::string& help) {
+    const auto check = [parse](std::string& text) -> std::string {
+        const auto parsed = parse(text);
         return parsed ? std::string{} : parsed.error().detail;
     };
     return to
         .add_option_function<std::string>(
-            name, [&target](const std::string& text) { target = parse_span(text).value(); }, help)
-        ->check(refusal(check, ""))
+            name, [parse, take](const std::string& text) { take(parse(text).value()); }, help)
+        ->check(refusal(check, ""));
+}
+
+result<duration> parse_wait(std::string_view text) {
+    if (text == "forever") return forever;
+    return parse_span(text);
+}
+
+}  // namespace
+
+CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
+                      const std::string& help) {
+    return add_parsed(
+               to, name, parse_span, [&target](duration d) { target = d; }, help)
         ->type_name("TIME")
-        ->default_str(usual);
+        ->default_str(show_span(target));
+}
+
+CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
+                      const std::string& help) {
+    return add_parsed(
+               to, name, parse_span, [&target](duration d) { target = d; }, help)
+        ->type_name("TIME");
+}
+
+CLI::Option* add_wait(CLI::App& to, const std::string& name, duration& target,
+                      const std::string& help) {
+    return add_parsed(
+               to, name, parse_wait, [&target](duration d) { target = d; }, help)
+        ->type_name("TIME")
+        ->default_str(target == forever ? "forever" : show_span(target));
+}
+
+CLI::Option* add_rate(CLI::App& to, const std::string& name, std::optional<rate>& target,
+                      const std::string& help) {
+    return add_parsed(
+               to, name, parse_rate, [&target](rate r) { target = r; }, help)
+        ->type_name("N/TIME");
 }
 
 CLI::Option* add_choice(CLI::App& to, const std::string& name, std::string& target,

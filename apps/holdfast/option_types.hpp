@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "rate_text.hpp"
+
 #include <holdfast/span_text.hpp>
 
-#include <CLI/CLI.hpp>
-
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 /// The kinds of option values that Holdfast's commands take, each with an error that says what
 /// would be right.
@@ -25,9 +31,21 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
                       const std::string& help);
 
+/// One that may be left out.
+CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
+                      const std::string& help);
+
+/// A time, or "forever".
+CLI::Option* add_wait(CLI::App& to, const std::string& name, duration& target,
+                      const std::string& help);
+
+CLI::Option* add_rate(CLI::App& to, const std::string& name, std::optional<rate>& target,
+                      const std::string& help);
+
 CLI::Option* add_choice(CLI::App& to, const std::string& name, std::string& target,
                         std::vector<std::string> choices, const std::string& help);
 
+/// The URL of an engine.
 CLI::Option* add_text(CLI::App& to, const std::string& name, std::string& target,
                       const std::string& help);
 

@@ -37,7 +37,10 @@ terminal terminal::of(int descriptor) {
     seen.interactive_ = ::isatty(descriptor) == 1 && variable("TERM") != "dumb";
     seen.colour_ = seen.interactive_ && variable("NO_COLOR").empty();
     winsize size{};
-    if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) seen.width_ = size.ws_col;
+    if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) {
+        if (size.ws_col > 0) seen.width_ = size.ws_col;
+        if (size.ws_row > 0) seen.height_ = size.ws_row;
+    }
     return seen;
 }
 

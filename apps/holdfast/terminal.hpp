@@ -24,6 +24,9 @@ public:
     /// Columns; 80 if nobody knows.
     [[nodiscard]] int width() const noexcept { return width_; }
 
+    /// Rows; 24 if nobody knows.
+    [[nodiscard]] int height() const noexcept { return height_; }
+
     /// The text in that colour, or as it is where there is none.
     [[nodiscard]] std::string in(paint colour, std::string_view text) const;
 
@@ -31,6 +34,7 @@ private:
     bool interactive_ = false;
     bool colour_ = false;
     int width_ = 80;
+    int height_ = 24;
 };
 
 /// How many columns the text takes: its UTF-8 characters, all of which we take for narrow.

@@ -10,48 +10,26 @@ they print is checked.
 
 import json
 import os
-import pty
 import re
+import shutil
 import subprocess
-import sys
-import unittest
 from pathlib import Path
 
+import ground
+from ground import SUCCESS, UNKNOWN, USAGE, Case, Terminal, holdfast
+
 GOLDEN = Path(__file__).resolve().parent / "golden"
-PROGRAM = ""
-
-SUCCESS, FAILURE, USAGE, UNAVAILABLE = 0, 1, 2, 3
 
 
-def holdfast(*words, **environment):
-    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False,
-                          timeout=60, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **environment})
 
-
-def on_a_terminal(*words, **environment):
+def on_a_terminal(*words, **changes):
     """(output, exit code) of a run whose output is a terminal."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", **environment}
-    with subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=theirs,
-                          stderr=theirs, env=environment) as child:
-        os.close(theirs)
-        text = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # the last one closed it
-                break
-            if not part:
-                break
-            text += part
-        os.close(ours)
-        return text.decode(), child.wait(timeout=60)
+    term = Terminal(*words, **changes)
+    code = term.end()
+    return term.text, code
 
 
-class CommandLine(unittest.TestCase):
-    maxDiff = None
-
+class CommandLine(Case):
     def expect_golden(self, name, text):
         file = GOLDEN / f"{name}.txt"
         if os.environ.get("HOLDFAST_UPDATE_GOLDEN"):
@@ -72,6 +50,19 @@ class CommandLine(unittest.TestCase):
 
     def test_help_is_as_written_and_fits_a_screen(self):
         for name, words in (("help", ["--help"]), ("help_demo", ["demo", "--help"]),
+                            ("help_run", ["run", "--help"]), ("help_lock", ["lock", "--help"]),
+                            ("help_lock_ls", ["lock", "ls", "--help"]),
+                            ("help_lock_show", ["lock", "show", "--help"]),
+                            ("help_lock_watch", ["lock", "watch", "--help"]),
+                            ("help_lock_break", ["lock", "break", "--help"]),
+                            ("help_lock_wait", ["lock", "wait", "--help"]),
+                            ("help_limit", ["limit", "--help"]),
+                            ("help_limit_take", ["limit", "take", "--help"]),
+                            ("help_limit_peek", ["limit", "peek", "--help"]),
+                            ("help_once", ["once", "--help"]),
+                            ("help_doctor", ["doctor", "--help"]),
+                            ("help_top", ["top", "--help"]),
+                            ("help_completion", ["completion", "--help"]),
                             ("help_bench", ["bench", "--help"]),
                             ("help_bench_locks", ["bench", "locks", "--help"]),
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
@@ -85,6 +76,43 @@ class CommandLine(unittest.TestCase):
                 self.assertLessEqual(len(lines), 24)
                 self.assertLessEqual(max(map(len, lines)), 100)
                 self.expect_golden(name, done.stdout)
+
+    def test_the_manual_page_has_every_command_and_no_fault(self):
+        page = holdfast("manual")
+        self.assertEqual((page.returncode, page.stderr), (SUCCESS, ""))
+        shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page.stdout,
+                               capture_output=True, text=True, check=True)
+        self.assertEqual(shown.stderr, "")
+        for part in ("holdfast run NAME", "holdfast lock break NAME", "--busy-code N", "NO_COLOR",
+                     "holdfast limit take KEY", "EXIT STATUS"):
+            self.assertIn(part, shown.stdout)
+
+    def complete(self, *words):
+        """What bash would offer for the last word."""
+        script = holdfast("completion", "bash").stdout
+        line = " ".join(f"'{word}'" for word in ("holdfast", *words))
+        asked = (f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}; _holdfast; "
+                 "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True,
+                              check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes_commands_options_and_choices(self):
+        self.assertEqual(self.complete("lo"), ["lock"])
+        self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "break", "wait", "-h",
+                                                     "--help"])
+        self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
+        self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
+        self.assertIn("ls", self.complete("run", "a", "--", "ls"))
+
+    def test_the_zsh_completion_names_every_command(self):
+        script = holdfast("completion", "zsh").stdout
+        self.assertTrue(script.startswith("#compdef holdfast\n"))
+        for part in ("_holdfast_lock_ls()", "'run[", "--busy-code["):
+            self.assertIn(part, script)
+        if shutil.which("zsh"):
+            subprocess.run(["zsh", "-n"], input=script, text=True, check=True)
 
     def test_an_unknown_command_is_answered_with_the_nearest(self):
         self.expect_misuse(holdfast("dmeo"), "holdfast has no command 'dmeo'",
@@ -124,14 +152,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, USAGE)
         self.assertNotIn("hunter2", done.stdout + done.stderr)
 
-    def test_a_server_that_is_not_there_is_exit_code_3(self):
+    def test_a_server_that_is_not_there_is_exit_code_5(self):
         done = holdfast("bench", "locks", "--engine", "redis://127.0.0.1:1")
-        self.assertEqual((done.returncode, done.stdout), (UNAVAILABLE, ""))
+        self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
         self.assertIn("127.0.0.1:1", done.stderr)
 
     def test_a_missing_redis_server_is_said_by_name(self):
         done = holdfast("bench", "locks", "--seconds", "1", PATH="/nowhere")
-        self.assertEqual((done.returncode, done.stdout), (UNAVAILABLE, ""))
+        self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
         self.assertIn("needs redis-server on the PATH", done.stderr)
 
     def test_the_demo_goes_as_it_is_told(self):
@@ -207,6 +235,11 @@ class CommandLine(unittest.TestCase):
         self.assertGreater(one["cpu_percent"], 0)
         self.assertGreater(one["least_slack_ms"], 0)
 
+    def test_bench_keeper_takes_a_redis_of_its_own(self):
+        (one,) = self.figures("keeper", "--engine", "redis:", "--leases", "2000", "--ttl", "900ms")
+        self.assertEqual((one["engine"], one["leases"], one["lost"]), ("redis:", 2000, 0))
+        self.assertGreaterEqual(one["renewed"], 14000)
+
     def test_bench_handoff_by_threads_and_by_processes(self):
         (threads,) = self.figures("handoff", "--workers", "3", "--seconds", "1", "--rounds", "1")
         (processes,) = self.figures("handoff", "--engine", "redis:", "--processes", "3",
@@ -242,5 +275,4 @@ class CommandLine(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
-    unittest.main()
+    ground.main()

@@ -6,6 +6,7 @@
 #include "bench/plot.hpp"
 #include "option_types.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>

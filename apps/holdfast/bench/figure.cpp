@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/figure.hpp"
 
+#include "json_text.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,53 +12,13 @@
 namespace holdfast::app {
 namespace {
 
-// Strings here are our own words and engine URLs; URLs may hold anything.
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (static_cast<unsigned char>(c) < 0x20) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-            out += c;
-        }
-    }
-    out += "\"";
-    return out;
+void put(json_object& to, std::string_view name, const std::optional<percentiles>& value) {
+    if (!value) return;
+    json_object inner;
+    inner.put("p50", value->p50);
+    inner.put("p99", value->p99);
+    to.raw(name, inner.text());
 }
-
-/// The members of a JSON object, in the order they are put.
-class json_object {
-public:
-    void raw(std::string_view name, const std::string& value) {
-        parts_.push_back(fmt::format("\"{}\": {}", name, value));
-    }
-    void put(std::string_view name, std::string_view text) { raw(name, quoted(text)); }
-    void put(std::string_view name, double number) { raw(name, fmt::format("{:.6g}", number)); }
-    template <class Value>
-    void put(std::string_view name, const std::optional<Value>& value) {
-        if (!value) return;
-        if constexpr (std::is_same_v<Value, double>) {
-            put(name, *value);
-        } else {
-            raw(name, fmt::format("{}", *value));
-        }
-    }
-    void put(std::string_view name, const std::optional<percentiles>& value) {
-        if (!value) return;
-        json_object inner;
-        inner.put("p50", value->p50);
-        inner.put("p99", value->p99);
-        raw(name, inner.text());
-    }
-    [[nodiscard]] bool empty() const { return parts_.empty(); }
-    [[nodiscard]] std::string text() const {
-        return fmt::format("{{{}}}", fmt::join(parts_, ", "));
-    }
-
-private:
-    std::vector<std::string> parts_;
-};
 
 // 1234567 as "1 234 567".
 std::string grouped(double number) {
@@ -114,10 +76,10 @@ std::string to_json(const figure& f) {
     out.put("client_cpu_us", f.client_cpu_us);
     out.put("server_cpu_us", f.server_cpu_us);
     json_object latency;
-    latency.put("acquire", f.acquire_us);
-    latency.put("release", f.release_us);
-    latency.put("pair", f.pair_us);
-    latency.put("handoff", f.handoff_us);
+    put(latency, "acquire", f.acquire_us);
+    put(latency, "release", f.release_us);
+    put(latency, "pair", f.pair_us);
+    put(latency, "handoff", f.handoff_us);
     if (!latency.empty()) out.raw("latency_us", latency.text());
     if (f.per_worker) {
         out.raw("per_worker",

@@ -12,6 +12,7 @@
 #include "option_types.hpp"
 #include "raw_pairs.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include <holdfast/holdfast.hpp>
 #include <holdfast/url.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <atomic>

@@ -17,6 +17,7 @@
 
 #include <holdfast/holdfast.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <atomic>

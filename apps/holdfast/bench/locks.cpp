@@ -15,6 +15,7 @@
 
 #include <holdfast/redis.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

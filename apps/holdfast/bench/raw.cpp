@@ -14,6 +14,7 @@
 
 #include <holdfast/redis.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

@@ -15,6 +15,7 @@
 
 #include <holdfast/holdfast.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

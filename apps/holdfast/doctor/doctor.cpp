@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast doctor: what is unsafe about an engine, in plain words, and how to mend it.
+#include "command_line.hpp"
+#include "complaint.hpp"
+#include "doctor/examinations.hpp"
+#include "engine_choice.hpp"
+#include "json_text.hpp"
+#include "option_types.hpp"
+#include "terminal.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/url.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace holdfast::app {
+namespace {
+
+using level = finding::level;
+
+struct doctor_options {
+    engine_options engine;
+    std::string format = "text";
+};
+
+std::string_view word_for(level weight) {
+    switch (weight) {
+        case level::good: return "good";
+        case level::note: return "note";
+        case level::unsafe: return "unsafe";
+    }
+    return "";
+}
+
+paint colour_of(level weight) {
+    switch (weight) {
+        case level::good: return paint::green;
+        case level::note: return paint::yellow;
+        case level::unsafe: return paint::red;
+    }
+    return paint::plain;
+}
+
+void append(findings& to, findings more) {
+    std::ranges::move(more, std::back_inserter(to));
+}
+
+// A password where others can read it.
+findings examine_secret(const doctor_options& options, const url& where) {
+    if (!where.password) return {};
+    if (!options.engine.url.empty()) {
+        return {{level::note, "password", "--engine",
+                 "a password in the words of a command is in the shell's history, and seen by ps",
+                 "put the URL into HOLDFAST_ENGINE, or into a file for --engine-file"}};
+    }
+    struct stat seen{};
+    if (options.engine.file.empty() || ::stat(options.engine.file.c_str(), &seen) != 0) return {};
+    if ((seen.st_mode & (S_IRGRP | S_IROTH)) == 0) return {};
+    return {{level::unsafe, "password", options.engine.file,
+             "others may read the file with the password",
+             fmt::format("chmod go-r {}", options.engine.file)}};
+}
+
+result<findings> examine(const doctor_options& options) {
+    const auto text = chosen_engine(options.engine);
+    if (!text) return std::unexpected(text.error());
+    const auto where = parse_url(*text);
+    if (!where) return std::unexpected(where.error());
+    const std::string label = redacted(*where);
+    auto on = open(*text);
+    if (!on) return std::unexpected(on.error());
+    findings found = examine_secret(options, *where);
+    if (where->scheme == "memory") {
+        found.push_back({level::unsafe, "engine", label,
+                         "it is inside one process: no other process is excluded",
+                         "take sqlite:/file for one machine, redis://host for many"});
+        return found;
+    }
+    append(found, try_a_lease(*on, label));
+    if (where->scheme == "sqlite") append(found, examine_file(*where));
+    if (where->scheme.starts_with("red")) {
+        append(found, compare_clocks(*on, label));
+#ifdef HOLDFAST_APP_REDIS
+        append(found, examine_redis(*where));
+#endif
+    }
+    return found;
+}
+
+void print_text(const findings& all) {
+    const terminal out = terminal::of(STDOUT_FILENO);
+    for (const finding& one : all) {
+        const std::string word = fmt::format("{:<7}", word_for(one.weight));
+        fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about, one.where,
+                   one.where.empty() ? "" : ": ", one.text);
+        if (!one.mend.empty()) fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), one.mend);
+    }
+    const auto unsafe = std::ranges::count(all, level::unsafe, &finding::weight);
+    if (unsafe == 0) {
+        fmt::print("\n{} Nothing unsafe was found.\n", out.in(paint::green, "Well."));
+    } else {
+        fmt::print("\n{} {} unsafe.\n", out.in(paint::red, "Not well:"),
+                   unsafe == 1 ? "one thing is" : fmt::format("{} things are", unsafe));
+    }
+}
+
+void print_json(const findings& all) {
+    for (const finding& one : all) {
+        json_object line;
+        line.put("level", word_for(one.weight));
+        line.put("about", one.about);
+        line.put("where", one.where);
+        line.put("text", one.text);
+        if (!one.mend.empty()) line.put("mend", one.mend);
+        fmt::print("{}\n", line.text());
+    }
+}
+
+exit_code run_doctor(const doctor_options& options) {
+    const auto found = examine(options);
+    if (!found) return complain(found.error());
+    options.format == "json" ? print_json(*found) : print_text(*found);
+    const bool unsafe = std::ranges::find(*found, level::unsafe, &finding::weight) != found->end();
+    return unsafe ? exit_code::failure : exit_code::success;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& to, command_list& all) {
+    const auto options = std::make_shared<doctor_options>();
+    CLI::App* words = to.add_subcommand("doctor", "Say what is unsafe about an engine");
+    add_choice(*words, "--format", options->format, {"text", "json"},
+               "For people, or for programs");
+    add_engine_options(*words, options->engine);
+    words->footer(
+        "Example:\n"
+        "  HOLDFAST_ENGINE=redis://db1 holdfast doctor\n"
+        "\n"
+        "Looks at eviction, persistence, replicas, clocks, version, permissions and TLS of each\n"
+        "Redis server; at file system, permissions and journal of a SQLite file. It takes a lease\n"
+        "of its own and gives it back; it changes nothing else.\n"
+        "Exit codes: 0 nothing unsafe, 1 something is, 2 misuse, 5 no answer\n");
+    all.push_back({.words = words, .run = [options] { return run_doctor(*options); }});
+}
+
+}  // namespace holdfast::app

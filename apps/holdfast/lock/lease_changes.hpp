@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/lease_info.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+/// What happened between two looks at the same names. Pure.
+///
+/// Looks are moments: what began and ended between two of them was not seen, and of a name that has
+/// another holder now only the last hand-over was.
+namespace holdfast::app {
+
+struct lease_change {
+    enum class kind : std::uint8_t {
+        acquired,
+        handed_over,  ///< It was held before, and someone waited.
+        waiting,      ///< The same holder; more or fewer wait.
+        free,         ///< Released, or its time was over: from outside they look the same.
+    };
+    kind type;
+    lease_info now;  ///< For `free`: as it was seen last.
+};
+
+[[nodiscard]] std::string_view to_string(lease_change::kind type) noexcept;
+
+/// Requires: both are in the order of names.
+[[nodiscard]] std::vector<lease_change> changes_between(std::span<const lease_info> before,
+                                                        std::span<const lease_info> after);
+
+}  // namespace holdfast::app

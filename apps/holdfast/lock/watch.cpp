@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast lock watch: a line for each change, as it is seen.
+#include "complaint.hpp"
+#include "json_text.hpp"
+#include "lock/lease_changes.hpp"
+#include "lock/lease_text.hpp"
+#include "lock/lock.hpp"
+#include "option_types.hpp"
+#include "terminal.hpp"
+#include "time_text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace holdfast::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct watch_options : lock_look_options {
+    duration every = 500ms;
+    duration length = forever;
+};
+
+paint colour_of(lease_change::kind type) {
+    switch (type) {
+        case lease_change::kind::acquired: return paint::green;
+        case lease_change::kind::handed_over: return paint::cyan;
+        case lease_change::kind::waiting: return paint::yellow;
+        case lease_change::kind::free: return paint::dim;
+    }
+    return paint::plain;
+}
+
+void print(const lease_change& change, const watch_options& options, const terminal& out) {
+    const wall_time now = system_clock().wall();
+    const lease_info& it = change.now;
+    if (options.format == "json") {
+        json_object line;
+        line.put("time", show_moment(now));
+        line.put("change", to_string(change.type));
+        line.raw("lease", to_json(it));
+        fmt::print("{}\n", line.text());
+        return;
+    }
+    std::string text;
+    if (change.type == lease_change::kind::waiting) {
+        text = fmt::format("{} wait", it.waiters);
+    } else if (change.type != lease_change::kind::free) {
+        text = fmt::format("{}, {} left", show_holders(it), show_left(it.remaining));
+        if (it.fence.value != 0) text += fmt::format(", fence {}", it.fence.value);
+        if (it.waiters != 0) text += fmt::format(", {} wait", it.waiters);
+    }
+    fmt::print("{}  {} {}{}{}\n", show_time_of_day(now),
+               out.in(colour_of(change.type), fmt::format("{:<11}", to_string(change.type))),
+               it.name, text.empty() ? "" : "  ", text);
+}
+
+exit_code watch(const watch_options& options) {
+    auto on = open_shared(options.engine);
+    if (!on) return complain(on.error());
+    const terminal out = terminal::of(STDOUT_FILENO);
+    clock& time = system_clock();
+    const time_point end =
+        options.length == forever ? time_point::max() : time.now() + options.length;
+    std::vector<lease_info> before;
+    bool away = false;
+    while (true) {
+        const auto seen = on->list(options.name);
+        if (seen) {
+            for (const auto& change : changes_between(before, *seen)) print(change, options, out);
+            std::fflush(stdout);
+            before = *seen;
+        } else if (!away) {
+            const exit_code code = complain(seen.error());
+            if (code != exit_code::unknown) return code;
+        }
+        away = !seen;
+        const time_point now = time.now();
+        if (now >= end || std::ferror(stdout) != 0) break;
+        const auto nap = std::min<duration>(options.every, end - now);
+        ::poll(nullptr, 0,
+               static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(nap).count()));
+    }
+    return away ? exit_code::unknown : exit_code::success;
+}
+
+}  // namespace
+
+void add_lock_watch(CLI::App& to, command_list& all) {
+    const auto options = std::make_shared<watch_options>();
+    CLI::App* words = to.add_subcommand("watch", "Say each change, as it happens");
+    words->add_option("PREFIX", options->name, "Only names that begin so");
+    add_span(*words, "--every", options->every, "How often to look");
+    add_wait(*words, "--for", options->length, "How long to watch, or forever");
+    add_look_options(*words, *options);
+    words->footer(
+        "Example:\n"
+        "  holdfast lock watch orders/ --format json\n"
+        "\n"
+        "It looks at moments: what begins and ends between two of them is not seen. What is held\n"
+        "at the first one is told as acquired.\n");
+    all.push_back({.words = words, .run = [options] { return watch(*options); }});
+}
+
+}  // namespace holdfast::app

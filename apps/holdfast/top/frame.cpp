@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/frame.hpp"
+
+#include "lock/lease_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holdfast::app {
+namespace {
+
+constexpr int bar_columns = 16;
+constexpr int left_columns = 10;
+constexpr int waiting_columns = 7;
+constexpr int fixed = bar_columns + left_columns + waiting_columns + 4;  // with the blanks between
+
+/// How wide the two columns are that hold other people's words.
+struct widths {
+    int name;
+    int holder;
+};
+
+widths share_out(int columns) {
+    const int rest = columns - fixed;
+    const int name = std::max(8, rest * 2 / 5);
+    return {name, std::max(0, rest - name)};
+}
+
+// Exactly so many columns: cut with an ellipsis, or filled with blanks.
+std::string fit(std::string_view text, int width) {
+    if (width <= 0) return "";
+    if (columns(text) <= width) {
+        return std::string(text) +
+               std::string(static_cast<std::size_t>(width - columns(text)), ' ');
+    }
+    std::string cut;
+    int taken = 0;
+    for (const char c : text) {
+        const bool starts = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+        if (starts && ++taken == width) break;
+        cut += c;
+    }
+    return cut + "…";
+}
+
+std::string repeated(std::string_view text, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+}
+
+std::string bar(const lease_info& it, const top_view& view, const terminal& out) {
+    double share = 1;
+    if (it.remaining) {
+        const auto full = view.full.find(it.name);
+        const duration whole = full == view.full.end() ? *it.remaining : full->second;
+        share = whole <= duration::zero() ? 0
+                                          : static_cast<double>(it.remaining->count()) /
+                                                static_cast<double>(whole.count());
+    }
+    const int lit = std::clamp(static_cast<int>(share * bar_columns + 0.5), 0, bar_columns);
+    const paint colour = share > 0.5 ? paint::green : share > 0.2 ? paint::yellow : paint::red;
+    return out.in(colour, repeated("━", lit)) +
+           out.in(paint::dim, repeated("─", bar_columns - lit));
+}
+
+std::string rate(const std::optional<double>& value) {
+    return value ? fmt::format("{:.1f}/s", *value) : std::string("–");
+}
+
+std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
+    const std::string waiting = it.waiters == 0 ? "" : std::to_string(it.waiters);
+    return fit(it.name, wide.name) + " " + bar(it, view, out) + " " +
+           fit(show_left(it.remaining), left_columns) + " " +
+           out.in(paint::yellow, fit(waiting, waiting_columns)) + " " +
+           fit(show_holders(it), wide.holder);
+}
+
+// The names that most wait for come first.
+std::vector<lease_info> by_interest(std::vector<lease_info> leases) {
+    std::ranges::stable_sort(leases, std::ranges::greater{}, &lease_info::waiters);
+    return leases;
+}
+
+}  // namespace
+
+std::vector<std::string> draw(const top_view& view, screen_size size, const terminal& out) {
+    std::uint64_t waiting = 0;
+    for (const lease_info& one : view.leases) waiting += one.waiters;
+    const std::string right = view.time + (view.hint.empty() ? "" : "  " + view.hint);
+    std::vector<std::string> lines;
+    lines.push_back(out.in(paint::bold,
+                           fit("holdfast top  " + view.engine, size.columns - columns(right) - 1)) +
+                    " " + right);
+    lines.push_back(fit(
+        fmt::format("{} held, {} waiting   {} {}   handed over {}   expired {}", view.leases.size(),
+                    waiting, view.rates.from_counter ? "acquired" : "seen acquired",
+                    rate(view.rates.acquired), rate(view.rates.handed_over),
+                    rate(view.rates.expired)),
+        size.columns));
+    lines.push_back(view.trouble.empty() ? std::string()
+                                         : out.in(paint::red, fit(view.trouble, size.columns)));
+    const widths wide = share_out(size.columns);
+    lines.push_back(out.in(paint::bold, fit("NAME", wide.name) + " " + fit("", bar_columns) + " " +
+                                            fit("LEFT", left_columns) + " " +
+                                            fit("WAITING", waiting_columns) + " " +
+                                            fit("HOLDER", wide.holder)));
+    const auto leases = by_interest(view.leases);
+    const std::size_t room = static_cast<std::size_t>(std::max(1, size.rows - 5));
+    for (std::size_t i = 0; i < std::min(room, leases.size()); ++i) {
+        lines.push_back(row(leases[i], view, wide, out));
+    }
+    if (leases.size() > room) {
+        lines.push_back(fmt::format("… and {} more", leases.size() - room));
+    } else if (leases.empty() && view.trouble.empty()) {
+        lines.push_back(out.in(paint::dim, "nothing is held"));
+    }
+    return lines;
+}
+
+}  // namespace holdfast::app

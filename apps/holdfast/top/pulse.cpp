@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/pulse.hpp"
+
+#include "doctor/redis_facts.hpp"
+#include "lock/lease_changes.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace holdfast::app {
+namespace {
+
+std::optional<std::uint64_t> number(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, ec] = std::from_chars(text.data(), end, value);
+    return ec == std::errc{} && rest == end && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> per_second(const std::optional<std::uint64_t>& before,
+                                 const std::optional<std::uint64_t>& now, double seconds) {
+    if (!before || !now || *now < *before) return std::nullopt;
+    return static_cast<double>(*now - *before) / seconds;
+}
+
+// A fence is raised to the time of day when a connection is made; that is no grant.
+constexpr double no_engine_is_so_fast = 10e6;
+
+}  // namespace
+
+pulse_meter::counts pulse_meter::ask(client& on) {
+    counts now;
+    if (!on.commands()) return now;
+    command_engine& engine = *on.commands();
+    const time_point give_up = engine.time().now() + std::chrono::seconds(1);
+    if (const auto fence = engine.execute(words("GET", "holdfast:fence").idempotent(), give_up)) {
+        now.fences = number(fence->text());
+    }
+    if (const auto info = engine.execute(words("INFO", "stats").idempotent(), give_up)) {
+        const auto fields = parse_info(info->text());
+        if (const auto found = fields.find("expired_keys"); found != fields.end()) {
+            now.expired = number(found->second);
+        }
+    }
+    return now;
+}
+
+pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
+    const counts now = ask(on);
+    const time_point when = system_clock().now();
+    pulse found;
+    if (last_ != time_point{}) {
+        const double seconds = std::chrono::duration<double>(when - last_).count();
+        double acquired = 0;
+        double handed_over = 0;
+        for (const lease_change& change : changes_between(leases_, seen)) {
+            acquired += change.type == lease_change::kind::acquired ? 1 : 0;
+            handed_over += change.type == lease_change::kind::handed_over ? 1 : 0;
+        }
+        found.handed_over = handed_over / seconds;
+        found.acquired = per_second(before_.fences, now.fences, seconds);
+        found.from_counter = found.acquired.value_or(no_engine_is_so_fast) < no_engine_is_so_fast;
+        if (!found.from_counter) found.acquired = (acquired + handed_over) / seconds;
+        found.expired = per_second(before_.expired, now.expired, seconds);
+    }
+    last_ = when;
+    before_ = now;
+    leases_.assign(seen.begin(), seen.end());
+    return found;
+}
+
+}  // namespace holdfast::app

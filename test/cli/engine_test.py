@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which engine a command works on, and what it says when that cannot be."""
+
+import os
+import subprocess
+
+import ground
+from ground import SUCCESS, UNKNOWN, USAGE, Case, Redis, holdfast, wait_until
+
+
+class EngineChoice(Case):
+    def server(self, *options):
+        made = Redis(*options)
+        self.addCleanup(made.close)
+        return made
+
+    def test_engine_comes_before_the_environment(self):
+        server = self.server()
+        self.expect(holdfast("lock", "ls", "--engine", server.url, HOLDFAST_ENGINE="memory:"),
+                    SUCCESS, "", "nothing is held\n")
+        self.expect(holdfast("lock", "ls", HOLDFAST_ENGINE=server.url), SUCCESS, "",
+                    "nothing is held\n")
+
+    def test_engine_file_is_read_by_its_first_line(self):
+        server = self.server("--requirepass", "hunter2")
+        file = self.directory() / "engine"
+        file.write_text(server.url.replace("//", "//:hunter2@") + "\n# ours\n")
+        self.expect(holdfast("lock", "ls", "--engine-file", str(file)), SUCCESS, "",
+                    "nothing is held\n")
+        self.expect_one_sentence(holdfast("lock", "ls", "--engine-file", f"{file}.not"), USAGE,
+                                 "--engine-file", "No such file")
+        file.write_text("\n")
+        self.expect_one_sentence(holdfast("lock", "ls", "--engine-file", str(file)), USAGE,
+                                 "must be a URL")
+        self.expect_one_sentence(holdfast("lock", "ls", "--engine-file", "x", "--engine", "y:"),
+                                 USAGE, "not both")
+
+    def test_a_bad_url_is_one_sentence_and_no_password_is_in_it(self):
+        for url in ("redis://me:hunter2@host:port", "rdis://me:hunter2@host", "hunter2 hunter2",
+                    "redis://me:hunter2@host?hunter=2"):
+            with self.subTest(url):
+                done = holdfast("lock", "ls", HOLDFAST_ENGINE=url)
+                self.expect_one_sentence(done, USAGE)
+                self.assertNotIn("hunter2", done.stderr)
+        self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rediss//x"), USAGE)
+        self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rdis://x"), USAGE,
+                                 "did you mean 'redis'?")
+
+    def test_an_engine_that_is_away_or_refuses_us_is_one_sentence_and_exit_code_5(self):
+        away = holdfast("run", "a", "--engine", "redis://me:hunter2@127.0.0.1:1", "--", "echo", "x")
+        self.expect_one_sentence(away, UNKNOWN, "127.0.0.1:1")
+        self.assertNotIn("hunter2", away.stderr)
+        server = self.server("--requirepass", "hunter2")
+        refused = holdfast("run", "a", "--engine", server.url, "--", "echo", "x")
+        self.expect_one_sentence(refused, UNKNOWN, "password")
+        wrong = holdfast("run", "a", "--engine", server.url.replace("//", "//:hunter3@"), "--",
+                         "echo", "x")
+        self.expect_one_sentence(wrong, UNKNOWN)
+        self.assertNotIn("hunter3", wrong.stderr)
+
+    def test_a_password_on_the_command_line_is_not_seen_by_ps(self):
+        server = self.server("--requirepass", "hunter2")
+        ready = self.directory() / "ready"
+        held = self.start("run", "a", "--engine", server.url.replace("//", "//app:hunter2@")
+                          .replace("app", ""), "--", "sh", "-c", f"touch {ready}; exec sleep 100")
+        wait_until(ready.exists, "it is held")
+        with open(f"/proc/{held.pid}/cmdline", encoding="utf-8") as words:  # what ps shows
+            seen = words.read()
+        self.assertIn(f":*******@127.0.0.1:{server.port}", seen)
+        self.assertNotIn("hunter2", seen)
+
+    def test_memory_is_refused_because_nobody_else_would_see_it(self):
+        for words in (("run", "a", "--", "true"), ("lock", "ls"), ("once", "k"), ("top",),
+                      ("limit", "take", "k", "--rate", "1/s")):
+            with self.subTest(words):
+                done = holdfast(*words, HOLDFAST_ENGINE="memory:")
+                self.expect_one_sentence(done, USAGE, "memory: is inside one process")
+
+    def test_the_usual_engine_is_a_file_that_only_its_user_may_read(self):
+        state = self.directory() / "a state"  # with a blank, which a URL must encode
+        self.expect(holdfast("run", "a", "--", "echo", "x", XDG_STATE_HOME=str(state)), SUCCESS,
+                    "x\n")
+        ours = state / "holdfast"
+        self.assertEqual(ours.stat().st_mode & 0o777, 0o700)
+        self.assertTrue((ours / "holdfast.db").exists())
+        home = self.directory()
+        holdfast("run", "a", "--", "true", HOME=str(home), XDG_STATE_HOME=None)
+        self.assertTrue((home / ".local/state/holdfast/holdfast.db").exists())
+
+    def test_a_file_without_permission_is_one_sentence(self):
+        place = self.directory()
+        place.chmod(0o755)
+        file = place / "leases.db"
+        file.touch(0o600)
+        if os.geteuid() != 0:
+            file.chmod(0o000)
+        # root may open anything, so somebody else asks
+        done = subprocess.run([ground.PROGRAM, "run", "a", "--engine", f"sqlite:{file}", "--",
+                               "echo", "x"], capture_output=True, text=True, check=False,
+                              env=ground.environment(),
+                              user=65534 if os.geteuid() == 0 else None)
+        self.expect_one_sentence(done, UNKNOWN, "no permission", str(file))
+
+    def test_a_full_disk_is_one_sentence(self):
+        place = self.directory()
+        script = (f"mount -t tmpfs -o size=16k none {place} || exit 77; "
+                  f"exec '{ground.PROGRAM}' run a --engine sqlite:{place}/leases.db -- echo x")
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                              check=False, env=ground.environment())
+        if done.returncode in (1, 77):
+            self.skipTest("allowed: needs to mount a small disk")
+        self.expect_one_sentence(done, UNKNOWN, "the disk is full")
+
+    def test_without_a_home_there_is_no_usual_engine(self):
+        self.expect_one_sentence(holdfast("lock", "ls", HOME=None, XDG_STATE_HOME=None), USAGE,
+                                 "HOLDFAST_ENGINE")
+
+    def test_a_state_directory_that_cannot_be_made_is_one_sentence(self):
+        file = self.directory() / "file"
+        file.touch()
+        self.expect_one_sentence(holdfast("lock", "ls", XDG_STATE_HOME=str(file)), UNKNOWN,
+                                 "cannot make the directory", str(file))
+
+
+if __name__ == "__main__":
+    ground.main()

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""holdfast lock, limit and once, on each engine that many processes share.
+
+  locks_test.py PROGRAM [LocksOnRedis.test_... | LocksOnSqlite.test_...]
+"""
+
+import json
+import socket
+
+import ground
+from ground import (BUSY, FAILURE, SUCCESS, USAGE, Case, Redis, Sqlite, Terminal, holdfast,
+                    wait_until)
+
+
+class Locks:
+    """The promises; the classes below say on what."""
+
+    engine_type = None
+    speaks_commands = True  # what limit and once need
+
+    def setUp(self):
+        self.engine = self.engine_type()
+        self.addCleanup(self.engine.close)
+        self.work = self.directory()
+
+    def ask(self, *words, **changes):
+        return holdfast(*words, HOLDFAST_ENGINE=self.engine.url, **changes)
+
+    def hold(self, name, ttl="60s"):
+        """A holdfast that holds the name, when it does."""
+        ready = self.work / f"ready-{name.replace('/', '-')}"
+        held = self.start("run", name, "--ttl", ttl, "--", "sh", "-c",
+                          f"touch {ready}; exec sleep 1000", HOLDFAST_ENGINE=self.engine.url)
+        wait_until(ready.exists, f"{name} is held")
+        return held
+
+    def stand_in_line(self, name):
+        waits = self.start("run", name, "--wait", "forever", "--", "true",
+                           HOLDFAST_ENGINE=self.engine.url)
+        wait_until(lambda: self.listed(name)[0]["waiters"] == 1, f"one waits for {name}")
+        return waits
+
+    def listed(self, prefix=""):
+        done = self.ask("lock", "ls", prefix, "--format", "json")
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_ls_lists_what_is_held_and_by_whom(self):
+        self.expect(self.ask("lock", "ls"), SUCCESS, "", "nothing is held\n")
+        held = self.hold("orders/42")
+        self.hold("orders/7")
+        self.hold("mails")
+        self.assertEqual([one["name"] for one in self.listed()], ["mails", "orders/42", "orders/7"])
+        first = self.listed("orders/")[0]
+        (holder,) = first["holders"]
+        self.assertEqual((first["name"], first["mode"], first["waiters"]),
+                         ("orders/42", "exclusive", 0))
+        self.assertEqual((holder["host"], holder["pid"], holder["program"]),
+                         (socket.gethostname(), held.pid, "sh"))
+        self.assertLess(0, first["remaining_ms"])
+        self.assertLessEqual(first["remaining_ms"], 60000)
+        table = self.ask("lock", "ls", "orders/")
+        self.assertEqual((table.returncode, table.stderr), (SUCCESS, ""))
+        head, *rows = table.stdout.splitlines()
+        self.assertEqual(head.split(), ["NAME", "MODE", "HOLDER", "LEFT", "WAITING", "FENCE"])
+        self.assertEqual(len(rows), 2)
+        self.assertIn(f"sh on {socket.gethostname()} ({held.pid})", rows[0])
+
+    def test_show_tells_of_holder_and_line(self):
+        self.expect(self.ask("lock", "show", "a"), SUCCESS, "a: free\n")
+        held = self.hold("a")
+        waits = self.stand_in_line("a")
+        done = self.ask("lock", "show", "a")
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+        first, holder, waiter = done.stdout.splitlines()
+        self.assertEqual(first, "a: held, exclusive, 1 waiting")
+        self.assertRegex(holder, rf"^  held by   sh on \S+ \({held.pid}\).* s left")
+        self.assertRegex(waiter, rf"^   1\. waits  true on \S+ \({waits.pid}\)")
+        seen = json.loads(self.ask("lock", "show", "a", "--format", "json").stdout)
+        self.assertEqual([one["pid"] for one in seen["line"]], [waits.pid])
+        free = json.loads(self.ask("lock", "show", "b", "--format", "json").stdout)
+        self.assertEqual((free["name"], free["holders"]), ("b", []))
+
+    def test_watch_says_each_change(self):
+        watch = self.start("lock", "watch", "a", "--every", "20ms", "--format", "json",
+                           HOLDFAST_ENGINE=self.engine.url)
+        held = self.hold("a")
+        waits = self.stand_in_line("a")
+        seen = [json.loads(watch.stdout.readline()) for _ in range(2)]
+        self.assertEqual([one["change"] for one in seen], ["acquired", "waiting"])
+        self.assertEqual(seen[0]["lease"]["holders"][0]["pid"], held.pid)
+        held.terminate()
+        waits.wait(30)
+        rest = []
+        while not rest or rest[-1]["change"] != "free":
+            rest.append(json.loads(watch.stdout.readline()))
+        self.assertEqual(rest[-1]["lease"]["name"], "a")
+
+    def test_watch_ends_by_itself_after_for(self):
+        self.hold("a")
+        done = self.ask("lock", "watch", "--for", "50ms", "--every", "10ms")
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+        self.assertRegex(done.stdout, r"\A\d\d:\d\d:\d\d  acquired    a  sh on .* left.*\n\Z")
+
+    def test_wait_ends_when_the_name_is_free_or_the_time_is_over(self):
+        self.expect(self.ask("lock", "wait", "a"), SUCCESS)
+        held = self.hold("a")
+        self.expect(self.ask("lock", "wait", "a", "--timeout", "50ms"), BUSY, "",
+                    "holdfast: 'a' is still held\n")
+        waits = self.start("lock", "wait", "a", HOLDFAST_ENGINE=self.engine.url)
+        held.terminate()
+        self.assertEqual(waits.wait(30), SUCCESS)
+
+    def test_break_asks_and_a_no_changes_nothing(self):
+        self.hold("a")
+        self.expect(self.ask("lock", "break", "a", "--reason", "x"), USAGE, "",
+                    "holdfast: nobody is there to be asked: say --yes\n")
+        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        term.read_until(lambda text: "[y/N]" in text, "it asks")
+        self.assertRegex(term.text, r"'a' is held by sh on \S+ \(\d+\)")
+        term.type("n\n")
+        self.assertEqual(term.end(), FAILURE)
+        self.assertEqual(len(self.listed("a")), 1)
+        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        term.read_until(lambda text: "[y/N]" in text, "it asks")
+        term.type("y\n")
+        self.assertEqual(term.end(), SUCCESS)
+        self.assertIn("a: taken from 1 holder", term.text)
+        self.assertEqual(self.listed("a"), [])
+
+    def test_break_hands_the_name_to_the_next_in_line(self):
+        self.hold("a")
+        waits = self.stand_in_line("a")
+        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS,
+                    "a: taken from 1 holder\n")
+        self.assertEqual(waits.wait(30), SUCCESS)
+        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
+
+    def says_unsupported(self, *words):
+        """On an engine that cannot do it, that is checked, and the test is over."""
+        if not self.speaks_commands:
+            self.expect_one_sentence(self.ask(*words), USAGE)
+        return not self.speaks_commands
+
+    def test_limit_takes_until_the_rate_is_used_up_and_peek_takes_nothing(self):
+        rate = ("--rate", "2/hour")
+        if self.says_unsupported("limit", "take", "k", *rate):
+            return
+        for _ in range(2):
+            self.expect(self.ask("limit", "peek", "k", *rate), SUCCESS, "allowed, 2 of 2 left\n")
+        self.expect(self.ask("limit", "take", "k", *rate), SUCCESS, "allowed, 1 of 2 left\n")
+        self.expect(self.ask("limit", "take", "k", *rate), SUCCESS, "allowed, 0 of 2 left\n")
+        late = self.ask("limit", "take", "k", *rate)
+        self.assertEqual((late.returncode, late.stderr), (BUSY, ""))
+        self.assertRegex(late.stdout, r"\Arefused, again in (1 h|\d+ min).*\n\Z")
+        seen = json.loads(self.ask("limit", "take", "k", *rate, "--format", "json").stdout)
+        self.assertEqual((seen["key"], seen["allowed"], seen["limit"], seen["remaining"]),
+                         ("k", False, 2, 0))
+        self.assertGreater(seen["retry_after_ms"], 0)
+
+    def test_limit_with_a_burst_takes_several_at_once(self):
+        burst = ("--rate", "1/hour", "--burst", "5")
+        if self.says_unsupported("limit", "peek", "k", *burst):
+            return
+        self.expect(self.ask("limit", "take", "k", *burst, "-n", "4"), SUCCESS,
+                    "allowed, 1 of 5 left\n")
+        self.assertEqual(self.ask("limit", "take", "k", *burst, "-n", "2").returncode, BUSY)
+        self.expect(self.ask("limit", "take", "k", *burst, "-n", "6"), BUSY,
+                    "refused: never more than 5 at once\n")
+
+    def test_once_is_first_once_and_tells_the_others_what_was_recorded(self):
+        if self.says_unsupported("once", "k"):
+            return
+        self.expect(self.ask("once", "k", "--window", "1h", "--record", "by ana"), SUCCESS)
+        self.expect(self.ask("once", "k", "--window", "1h"), BUSY, "by ana\n")
+        self.expect(self.ask("once", "other"), SUCCESS)
+        self.expect(self.ask("once", "other"), BUSY)
+
+    def test_once_shares_its_marks_with_run(self):
+        if self.says_unsupported("once", "k"):
+            return
+        self.expect(self.ask("once", "k"), SUCCESS)
+        self.assertEqual(self.ask("run", "k", "--once", "1h", "--", "true").returncode, BUSY)
+
+
+class LocksOnRedis(Locks, Case):
+    engine_type = Redis
+
+
+class LocksOnSqlite(Locks, Case):
+    engine_type = Sqlite
+    speaks_commands = False
+
+
+if __name__ == "__main__":
+    ground.main()

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of the command line that only decide: no engine, no process, no clock.
+#include "doctor/redis_facts.hpp"
+#include "json_text.hpp"
+#include "lock/lease_changes.hpp"
+#include "lock/lease_text.hpp"
+#include "rate_text.hpp"
+#include "time_text.hpp"
+#include "top/frame.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <variant>
+
+namespace holdfast::app {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+lease_info held(const std::string& name, std::uint64_t fence, std::uint32_t waiters = 0) {
+    lease_info made;
+    made.name = name;
+    made.fence = {fence};
+    made.waiters = waiters;
+    made.remaining = 10s;
+    holder_info holder;
+    holder.who = {"web1", 7, "report"};
+    holder.fence = {fence};
+    made.holders.push_back(holder);
+    return made;
+}
+
+TEST(rate_text, takes_words_and_times_for_the_period) {
+    EXPECT_EQ(parse_rate("10/min")->period, 1min);
+    EXPECT_EQ(parse_rate("10/min")->amount, 10U);
+    EXPECT_EQ(parse_rate("1/s")->period, 1s);
+    EXPECT_EQ(parse_rate("500/day")->period, 24h);
+    EXPECT_EQ(parse_rate("3/90s")->period, 90s);
+}
+
+TEST(rate_text, says_how_to_write_what_is_no_rate) {
+    for (const char* text : {"", "10", "/min", "10/", "x/min", "10/fortnight", "-1/s", "0/s", "1/0",
+                             "10/min/min", "99999999999999999999/s"}) {
+        const auto parsed = parse_rate(text);
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_THAT(parsed.error().detail, HasSubstr("write 10/s")) << text;
+    }
+}
+
+TEST(rate_text, is_a_strict_window_and_with_a_burst_a_bucket) {
+    const rate ten{10, 1min};
+    EXPECT_EQ(std::get<sliding_counter>(rule_of(ten, 0)).limit, 10U);
+    EXPECT_EQ(std::get<token_bucket>(rule_of(ten, 50)).capacity, 50U);
+    EXPECT_EQ(std::get<token_bucket>(rule_of(ten, 50)).refill, 10U);
+}
+
+TEST(time_text, is_short_and_never_says_sooner_than_it_is) {
+    EXPECT_EQ(show_roughly(250ms), "250 ms");
+    EXPECT_EQ(show_roughly(1500us), "2 ms");
+    EXPECT_EQ(show_roughly(4200ms), "4.2 s");
+    EXPECT_EQ(show_roughly(200s), "3 min 20 s");
+    EXPECT_EQ(show_roughly(2h + 5min), "2 h 5 min");
+}
+
+TEST(json_text, quotes_what_would_break_a_line) {
+    json_object out;
+    out.put("name", std::string("a\"b\\c\nd"));
+    out.put("yes", true);
+    out.put("count", 3);
+    out.put("none", std::optional<double>{});
+    EXPECT_EQ(out.text(), "{\"name\": \"a\\\"b\\\\c\\u000ad\", \"yes\": true, \"count\": 3}");
+}
+
+TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_over) {
+    const std::vector before{held("a", 1), held("b", 2, 1), held("c", 3), held("d", 4)};
+    const std::vector after{held("b", 5), held("c", 3, 2), held("d", 6), held("e", 7)};
+    std::vector<std::string> told;
+    for (const auto& change : changes_between(before, after)) {
+        told.push_back(change.now.name + " " + std::string(to_string(change.type)));
+    }
+    EXPECT_THAT(told,
+                ElementsAre("a free", "b handed over", "c waiting", "d acquired", "e acquired"));
+}
+
+TEST(lease_changes, do_not_take_a_fence_that_becomes_known_for_another_holder) {
+    const std::vector before{held("a", 0)};
+    const std::vector after{held("a", 9)};
+    EXPECT_TRUE(changes_between(before, after).empty());
+}
+
+class redis_judgement : public testing::Test {
+protected:
+    redis_judgement() {
+        facts.where = "db1";
+        facts.loopback = true;
+        facts.info = parse_info(
+            "# Server\r\nredis_version:7.0.15\r\nrole:master\r\n"
+            "maxmemory:0\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
+            "connected_slaves:0\r\n");
+        facts.fsync = "always";
+        facts.may_do_all = false;
+    }
+
+    [[nodiscard]] std::string unsafe() const {
+        std::string all;
+        for (const finding& one : judge(facts)) {
+            if (one.weight == finding::level::unsafe) all += one.about + " ";
+        }
+        return all;
+    }
+
+    redis_facts facts;
+};
+
+TEST_F(redis_judgement, finds_nothing_unsafe_on_a_server_that_is_set_up_well) {
+    EXPECT_EQ(unsafe(), "");
+}
+
+TEST_F(redis_judgement, finds_each_fault_by_itself) {
+    const redis_facts good = facts;
+    const auto with = [&](std::string_view field, std::string_view value) {
+        facts = good;
+        facts.info[std::string(field)] = value;
+        return unsafe();
+    };
+    EXPECT_EQ(with("redis_version", "4.0.1"), "version ");
+    EXPECT_EQ(with("role", "slave"), "role ");
+    EXPECT_EQ(with("aof_enabled", "0"), "persistence ");
+    EXPECT_EQ(with("cluster_enabled", "1"), "cluster ");
+    facts = good;
+    facts.info["maxmemory"] = "1000";
+    facts.info["maxmemory_policy"] = "allkeys-lru";
+    EXPECT_EQ(unsafe(), "eviction ");
+    facts = good;
+    facts.loopback = false;
+    EXPECT_EQ(unsafe(), "tls ");
+    facts.tls = true;
+    EXPECT_EQ(unsafe(), "");
+    facts.verified = false;
+    EXPECT_EQ(unsafe(), "tls ");
+    facts.verified = true;
+    facts.no_password = true;
+    EXPECT_EQ(unsafe(), "access ");
+}
+
+TEST_F(redis_judgement, wants_a_master_behind_sentinels_to_stop_when_it_is_cut_off) {
+    facts.shape = redis_shape::sentinel;
+    facts.quarantine = 30s;
+    facts.info["connected_slaves"] = "2";
+    EXPECT_EQ(unsafe(), "replicas ");
+    facts.info["min_slaves_good_slaves"] = "2";
+    EXPECT_EQ(unsafe(), "");
+    facts.quarantine = 0s;
+    EXPECT_EQ(unsafe(), "quarantine ");
+}
+
+TEST_F(redis_judgement, wants_a_member_of_a_quorum_to_stand_alone) {
+    facts.shape = redis_shape::member;
+    EXPECT_EQ(unsafe(), "");
+    facts.info["connected_slaves"] = "1";
+    EXPECT_EQ(unsafe(), "replicas ");
+}
+
+TEST(top_frame, fits_the_screen_whatever_it_shows) {
+    top_view view;
+    view.engine = "redis://a-very-long-name-of-a-machine.example.com:6379/0?prefix=something";
+    view.time = "12:00:00";
+    for (int i = 0; i < 50; ++i) {
+        view.leases.push_back(held("näme/" + std::string(static_cast<std::size_t>(i), 'x'), 1));
+    }
+    const terminal plain;
+    for (const screen_size size :
+         {screen_size{80, 24}, screen_size{120, 60}, screen_size{50, 12}}) {
+        const auto lines = draw(view, size, plain);
+        EXPECT_LE(lines.size(), static_cast<std::size_t>(size.rows));
+        for (const std::string& line : lines) EXPECT_LE(columns(line), size.columns) << line;
+    }
+}
+
+TEST(top_frame, puts_the_names_that_most_wait_for_first_and_draws_what_is_left) {
+    top_view view;
+    view.leases = {held("calm", 1), held("hot", 2, 3)};
+    view.full = {{"calm", 10s}, {"hot", 20s}};
+    const terminal plain;
+    const auto lines = draw(view, {100, 24}, plain);
+    ASSERT_EQ(lines.size(), 6U);
+    EXPECT_TRUE(lines[4].starts_with("hot "));
+    EXPECT_THAT(lines[4], HasSubstr(" ━━━━━━━━──────── 10.0 s"));
+    EXPECT_THAT(lines[4], HasSubstr("report on web1 (7)"));
+    EXPECT_THAT(lines[5], HasSubstr(" ━━━━━━━━━━━━━━━━ 10.0 s"));
+}
+
+}  // namespace
+}  // namespace holdfast::app
