@@ -48,14 +48,15 @@ struct turn_end {
 
 }  // namespace
 
-lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options)
+lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,
+                           upkeep by)
     : store_(std::move(store)),
       options_(options),
       clock_(*options.time),
       id_(client_id::draw(*options.chance)),
-      report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_)),
-      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_)),
-      usher_(std::make_unique<usher>(store_, clock_)),
+      report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_, by)),
+      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_, by)),
+      usher_(std::make_unique<usher>(store_, clock_, by)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
     store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
@@ -81,6 +82,13 @@ void lock_runtime::close() {
     room_->close();
     usher_->close(until);
     keeper_->close(until);
+}
+
+time_point lock_runtime::step() {
+    const time_point next_call = usher_->step();
+    const time_point next_lease = keeper_->step();
+    report_->step();
+    return std::min(next_call, next_lease);
 }
 
 error lock_runtime::closed_error() {
