@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkers/order_checker.hpp"
+
+#include <fmt/format.h>
+
+namespace holdfast::sim {
+
+void order_checker::see(const seen::request_sent& e) {
+    if (const auto* asked = std::get_if<ask::acquire>(&e.request)) {
+        askers_.try_emplace(asked->owner.value(),
+                            asker{e.process, asked->name.value(), asked->mode, asked->barge, e.at});
+    } else if (const auto* left = std::get_if<ask::leave>(&e.request)) {
+        askers_.erase(left->owner.value());
+    } else if (const auto* gone = std::get_if<ask::release>(&e.request)) {
+        askers_.erase(gone->owner.value());
+    }
+}
+
+void order_checker::see(const seen::request_answered& e) {
+    const auto* asked = std::get_if<ask::acquire>(&e.request);
+    if (asked == nullptr || !e.reply) return;
+    const auto found = askers_.find(asked->owner.value());
+    if (found == askers_.end()) return;
+    if (std::holds_alternative<answer::granted>(*e.reply)) {
+        granted(found->first, e.at);
+    } else if (asked->otherwise == ask::when_busy::refuse) {
+        askers_.erase(found);
+    } else if (found->second.in_line == moment::max()) {
+        found->second.in_line = e.at;
+    }
+}
+
+void order_checker::see(const seen::push_heard& e) {
+    if (e.given.ttl > duration::zero()) granted(e.given.owner.value(), e.at);
+}
+
+void order_checker::granted(const std::string& owner, moment at) {
+    const auto found = askers_.find(owner);
+    if (found == askers_.end() || found->second.granted) return;
+    asker& lucky = found->second;
+    lucky.granted = true;
+    if (lucky.barges) return;
+    for (const auto& [other, first] : askers_) {
+        if (first.name != lucky.name || first.granted || first.barges) continue;
+        if (first.in_line >= lucky.asked) continue;
+        complain(at, fmt::format("'{}': process {} asked at {} us and was granted before process "
+                                 "{}, which has stood in line since {} us",
+                                 lucky.name, lucky.process, lucky.asked.count() / 1000,
+                                 first.process, first.in_line.count() / 1000));
+    }
+}
+
+void order_checker::see(const seen::process_crashed& e) {
+    std::erase_if(askers_, [&](const auto& one) { return one.second.process == e.process; });
+}
+
+void order_checker::see(const seen::process_disturbed& e) {
+    std::erase_if(askers_, [&](const auto& one) { return one.second.process == e.process; });
+}
+
+void order_checker::see(const seen::servers_disturbed& /*e*/) {
+    askers_.clear();
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checker.hpp"
+
+#include <map>
+#include <string>
+
+/// First come, first served, among the living.
+///
+/// Who was told to wait before another even asked is granted first. It counts only those whom no
+/// fault has met since they came: a waiter that cannot be heard is passed over, and must be.
+/// Whoever barges neither has nor respects a place.
+namespace holdfast::sim {
+
+class order_checker final : public checker {
+public:
+    order_checker() : checker("order") {}
+
+    using checker::see;
+    void see(const seen::request_sent& e) override;
+    void see(const seen::request_answered& e) override;
+    void see(const seen::push_heard& e) override;
+    void see(const seen::process_crashed& e) override;
+    void see(const seen::process_disturbed& e) override;
+    void see(const seen::servers_disturbed& e) override;
+
+private:
+    struct asker {
+        unsigned process;
+        std::string name;
+        lease_mode mode;
+        bool barges;
+        moment asked;
+        moment in_line = moment::max();
+        bool granted = false;
+    };
+    void granted(const std::string& owner, moment at);
+
+    std::map<std::string, asker> askers_;  ///< By owner.
+};
+
+}  // namespace holdfast::sim
