@@ -12,22 +12,36 @@ bool together(const lease_mode& a, const lease_mode& b) {
 
 }  // namespace
 
+void belief_checker::ask_all(moment at, const std::string& name, const std::vector<belief>& all) {
+    const belief* first = nullptr;
+    std::uint32_t taken = 0;
+    for (const belief& one : all) {
+        if (!one.who->believes()) continue;
+        taken += one.mode.permits;
+        if (first == nullptr) {
+            first = &one;
+        } else if (!together(first->mode, one.mode)) {
+            complain(at, fmt::format("'{}': process {} believes in fence {}, and process {} in "
+                                     "fence {}",
+                                     name, first->process, first->fence.value, one.process,
+                                     one.fence.value));
+        }
+    }
+    if (first != nullptr && first->mode.type == lease_mode::kind::permit &&
+        taken > first->mode.limit) {
+        complain(at, fmt::format("'{}': {} permits of {} are out", name, taken, first->mode.limit));
+    }
+}
+
 void belief_checker::see(const seen::holding_began& e) {
     auto& all = by_name_[e.name];
-    std::uint32_t taken = e.mode.permits;
-    for (const belief& other : all) {
-        if (!other.who->believes()) continue;
-        taken += other.mode.permits;
-        if (together(e.mode, other.mode)) continue;
-        complain(e.at, fmt::format("'{}': process {} was granted fence {} while process {} still "
-                                   "believes in fence {}",
-                                   e.name, e.process, e.fence.value, other.process,
-                                   other.fence.value));
-    }
-    if (e.mode.type == lease_mode::kind::permit && taken > e.mode.limit) {
-        complain(e.at, fmt::format("'{}': {} permits of {} are out", e.name, taken, e.mode.limit));
-    }
     all.push_back({e.holding, e.process, e.mode, e.fence, e.who});
+    ask_all(e.at, e.name, all);
+}
+
+void belief_checker::see(const seen::request_answered& e) {
+    if (!std::holds_alternative<ask::renew>(e.request)) return;
+    for (const auto& [name, all] : by_name_) ask_all(e.at, name, all);
 }
 
 void belief_checker::see(const seen::holding_ended& e) {

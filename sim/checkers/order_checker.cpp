@@ -42,6 +42,7 @@ void order_checker::granted(const std::string& owner, moment at) {
     if (lucky.barges) return;
     for (const auto& [other, first] : askers_) {
         if (first.name != lucky.name || first.granted || first.barges) continue;
+        if (first.disturbed) continue;
         if (first.in_line >= lucky.asked) continue;
         complain(at, fmt::format("'{}': process {} asked at {} us and was granted before process "
                                  "{}, which has stood in line since {} us",
@@ -55,11 +56,11 @@ void order_checker::see(const seen::process_crashed& e) {
 }
 
 void order_checker::see(const seen::process_disturbed& e) {
-    std::erase_if(askers_, [&](const auto& one) { return one.second.process == e.process; });
+    for (auto& [owner, one] : askers_) one.disturbed = one.disturbed || one.process == e.process;
 }
 
 void order_checker::see(const seen::servers_disturbed& /*e*/) {
-    askers_.clear();
+    for (auto& [owner, one] : askers_) one.disturbed = true;
 }
 
 }  // namespace holdfast::sim

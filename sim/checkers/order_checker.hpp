@@ -34,6 +34,7 @@ private:
         moment asked;
         moment in_line = moment::max();
         bool granted = false;
+        bool disturbed = false;  ///< It may have lost its place.
     };
     void granted(const std::string& owner, moment at);
 
