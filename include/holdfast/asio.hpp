@@ -4,6 +4,8 @@
 #include <holdfast/command_engine.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -13,9 +15,12 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
 /// Commands and locks as asynchronous operations of Boost.Asio.
@@ -101,37 +106,69 @@ auto async_execute(command_engine& engine, const command& c, time_point give_up,
         token, c);
 }
 
-/// As mutex::acquire(), without blocking a thread. The signature is void(result<lease>). Nothing
-/// of `from` is used once the operation has begun.
-/// Errors: as mutex::acquire().
-/// Cancellation: by options.stop, and by the handler's cancellation slot (any type: a cancelled
-/// wait leaves nothing behind). Both answer `cancelled`.
-template <class Token>
-auto async_acquire(mutex& from, const acquire_options& options, Token&& token) {
+namespace detail {
+
+/// `begin` is called once with the options and the completion, and starts the acquire.
+template <class Begin, class Token>
+auto async_acquire_by(Begin begin, const acquire_options& options, Token&& token) {
     return boost::asio::async_initiate<Token, void(result<lease>)>(
-        [](auto handler, mutex* which, acquire_options how) {
+        [](auto handler, Begin start, acquire_options how) {
             auto slot = boost::asio::get_associated_cancellation_slot(handler);
-            std::shared_ptr<detail::cancel_source> ends;
+            std::shared_ptr<cancel_source> ends;
             if (slot.is_connected()) {
-                ends = std::make_shared<detail::cancel_source>(how.stop);
+                ends = std::make_shared<cancel_source>(how.stop);
                 how.stop = ends->token();
                 slot.assign([ends](boost::asio::cancellation_type) { ends->cancel(); });
             }
-            which->acquire_async(how, [to = detail::posted_handler(std::move(handler)), slot,
-                                       ends](result<lease> got) mutable {
-                to.complete(std::move(got), [slot]() mutable {
-                    if (slot.is_connected()) slot.clear();
-                });
-            });
+            start(how,
+                  [to = posted_handler(std::move(handler)), slot, ends](result<lease> got) mutable {
+                      to.complete(std::move(got), [slot]() mutable {
+                          if (slot.is_connected()) slot.clear();
+                      });
+                  });
         },
-        token, &from, options);
+        token, std::move(begin), options);
 }
 
-/// The same of a mutex made for the occasion: `async_acquire(hf.mutex("name"), …)`. With
-/// use_awaitable it must be awaited in the same expression.
-template <class Token>
-auto async_acquire(mutex&& from, const acquire_options& options, Token&& token) {
-    return async_acquire(from, options, std::forward<Token>(token));
+}  // namespace detail
+
+/// As acquire() of a mutex, of a shared_mutex (as its writer) or of a semaphore (one permit),
+/// without blocking a thread. The signature is void(result<lease>). Nothing of `from` is used once
+/// the operation has begun; it may be one made for the occasion, `async_acquire(hf.mutex("name"),
+/// …)`, which with use_awaitable must be awaited in the same expression.
+/// Errors: as acquire().
+/// Cancellation: by options.stop, and by the handler's cancellation slot (any type: a cancelled
+/// wait leaves nothing behind). Both answer `cancelled`.
+template <class Lock, class Token>
+auto async_acquire(Lock&& from, const acquire_options& options, Token&& token) {
+    return detail::async_acquire_by(
+        [which = &from](const acquire_options& how, mutex::acquire_completion done) {
+            which->acquire_async(how, std::move(done));
+        },
+        options, std::forward<Token>(token));
+}
+
+/// The same for some permits of a semaphore at once.
+template <class Semaphore, class Token>
+    requires std::same_as<std::remove_cvref_t<Semaphore>, semaphore>
+auto async_acquire(Semaphore&& from, std::uint32_t permits, const acquire_options& options,
+                   Token&& token) {
+    return detail::async_acquire_by(
+        [which = &from, permits](const acquire_options& how, mutex::acquire_completion done) {
+            which->acquire_async(permits, how, std::move(done));
+        },
+        options, std::forward<Token>(token));
+}
+
+/// The same for a reader of a shared_mutex.
+template <class SharedMutex, class Token>
+    requires std::same_as<std::remove_cvref_t<SharedMutex>, shared_mutex>
+auto async_acquire_shared(SharedMutex&& from, const acquire_options& options, Token&& token) {
+    return detail::async_acquire_by(
+        [which = &from](const acquire_options& how, mutex::acquire_completion done) {
+            which->acquire_shared_async(how, std::move(done));
+        },
+        options, std::forward<Token>(token));
 }
 
 /// As lease::release(), without blocking a thread. The signature is void(result<void>).

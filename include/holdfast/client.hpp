@@ -10,6 +10,8 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -74,6 +76,14 @@ public:
     [[nodiscard]] holdfast::recursive_mutex recursive_mutex(std::string_view name,
                                                             acquire_options defaults = {});
 
+    /// The same for one that has readers and writers.
+    [[nodiscard]] holdfast::shared_mutex shared_mutex(std::string_view name,
+                                                      acquire_options defaults = {});
+
+    /// A semaphore of that name and so many permits; does no I/O.
+    [[nodiscard]] holdfast::semaphore semaphore(std::string_view name, std::uint32_t permits,
+                                                acquire_options defaults = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The engine as one that carries out Redis commands; null if it is not one.
@@ -100,6 +110,8 @@ public:
 
 private:
     friend class holdfast::mutex;
+    friend class holdfast::shared_mutex;
+    friend class holdfast::semaphore;
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::shared_ptr<command_engine> commands_;
     entropy* chance_;

@@ -40,6 +40,13 @@ struct loss_counts {
     std::uint64_t closed = 0;
 };
 
+/// How many stand in line, by how they want to hold it (see lease_mode).
+struct waiting_counts {
+    std::uint64_t exclusive = 0;
+    std::uint64_t shared = 0;
+    std::uint64_t permit = 0;
+};
+
 struct client_statistics {
     std::uint64_t acquired = 0;     ///< Leases granted to us.
     std::uint64_t waited = 0;       ///< … of these, after standing in line.
@@ -56,6 +63,7 @@ struct client_statistics {
     duration least_slack = duration::max();  ///< The closest a renewal came to its deadline.
 
     loss_counts lost_by_reason;              ///< They add up to `lost`.
+    waiting_counts waiting_by_mode;          ///< They add up to `waiting`.
     duration_histogram waiting_time;         ///< Of acquires that stood in line and were granted.
     duration_histogram renewal_slack;        ///< How long before its deadline a renewal came.
     std::uint64_t observations_dropped = 0;  ///< Events that the observer was too slow for.

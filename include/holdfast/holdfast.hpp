@@ -22,4 +22,6 @@
 #include <holdfast/rate_limit_headers.hpp>
 #include <holdfast/rate_limiter.hpp>
 #include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 #include <holdfast/version.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
 
 #include <cstdint>
@@ -58,6 +59,8 @@ public:
 
     [[nodiscard]] const lock_name& name() const noexcept;
     [[nodiscard]] fencing_token fence() const noexcept;
+    /// How it is held: exclusively, shared, or by how many permits of how many.
+    [[nodiscard]] lease_mode mode() const noexcept;
 
     /// Fires when the lease is lost (not when it is released): callbacks run on a thread that the
     /// client keeps for them, outside any lock of ours; they may use Holdfast.
@@ -76,6 +79,14 @@ public:
     /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may
     /// have met another holder), outcome_unknown (released in the background, or left to its ttl).
     [[nodiscard]] result<void> release() &&;
+
+    /// Turns an exclusive lease into a shared one without letting go in between: readers that wait
+    /// for it come in at once, and no writer before them. The fence stays. May be repeated.
+    /// Blocks: one trip. Errors: lease_lost (it was not ours any more), outcome_unknown (it counts
+    /// as shared here, but others may not be let in: ask again), unavailable (nothing has changed),
+    /// unsupported, invalid_argument (a semaphore's).
+    /// Thread safety: not while another thread uses this handle.
+    [[nodiscard]] result<void> downgrade();
 
     using release_completion = std::move_only_function<void(result<void>)>;
 

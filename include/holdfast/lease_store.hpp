@@ -35,7 +35,9 @@ namespace ask {
 enum class when_busy : std::uint8_t { refuse, stand_in_line };
 
 /// Grants the name to the owner, or (again) says who has it first. Repeating it for an owner that
-/// holds the name renews, and answers a fence of this holder's: never below the one before.
+/// holds the name renews, and answers a fence of this holder's: never below the one before. An
+/// owner that shares it cannot hold it exclusively before it lets go, and a name is not held by
+/// permits and in another mode at once: both are invalid_argument.
 struct acquire {
     lock_name name;
     owner_token owner;
@@ -48,6 +50,10 @@ struct acquire {
     /// Takes a free name before those in line, and leaves it to the quickest when it is told that
     /// the name is free. More throughput, no fairness.
     bool barge = false;
+    /// Not 0: the owner holds the name exclusively, with this fence, and wants to share it from now
+    /// on. It keeps its fence, and those in line who share come in at once. `lost` if it does not
+    /// hold the name; an engine that cannot tell answers another fence.
+    fencing_token turns = {};
 };
 
 /// Makes the lease run for `ttl` from now, if the owner still holds it. Never shortens it.
@@ -180,6 +186,12 @@ public:
     /// Errors: unsupported, unavailable, …
     [[nodiscard]] virtual result<std::optional<lease_info>> inspect(const lock_name& name,
                                                                     time_point give_up);
+
+    /// Changes how many permits the name has, for all who use it, until nobody has for a week.
+    /// Nobody loses any; those in line get at once what there is more.
+    /// Errors: unsupported, unavailable, …
+    [[nodiscard]] virtual result<void> resize(const lock_name& name, std::uint32_t permits,
+                                              time_point give_up);
 
     /// Takes the name from whoever holds it, by an operator's word, and hands it to the next in
     /// line. Those who held it learn the reason at their next renewal at the latest; until then

@@ -22,6 +22,11 @@ result<std::optional<lease_info>> lease_store::inspect(const lock_name& /*name*/
     return fail(errc::unsupported, "this engine does not tell who holds a name");
 }
 
+result<void> lease_store::resize(const lock_name& /*name*/, std::uint32_t /*permits*/,
+                                 time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine cannot change how many permits a name has");
+}
+
 result<std::uint32_t> lease_store::evict(const lock_name& /*name*/, std::string_view /*reason*/,
                                          time_point /*give_up*/) {
     return fail(errc::unsupported, "this engine cannot take a name from its holder");

@@ -27,11 +27,15 @@ error cancelled_error(const lock_name& name) {
 }  // namespace
 
 acquisition::acquisition(lock_runtime& runtime, const lock_name& name,
-                         const acquire_options& options, bell* rings)
-    : runtime_(runtime), name_(name), options_(options), me_(runtime.time(), rings) {}
+                         const acquire_options& options, const lease_mode& mode, bell* rings)
+    : runtime_(runtime), name_(name), options_(options), mode_(mode), me_(runtime.time(), rings) {}
 
 bool acquisition::stands_in_line() const noexcept {
     return options_.wait != duration::zero();
+}
+
+bool acquisition::takes_turns() const noexcept {
+    return stands_in_line() && mode_.type == lease_mode::kind::exclusive;
 }
 
 time_point acquisition::wait_until() const noexcept {
@@ -39,12 +43,13 @@ time_point acquisition::wait_until() const noexcept {
 }
 
 acquisition::action acquisition::start() {
-    if (const auto fit = runtime_.ready(options_); !fit) return std::unexpected(fit.error());
+    if (const auto fit = runtime_.ready(options_, mode_); !fit) return std::unexpected(fit.error());
     if (options_.stop.stop_requested()) return std::unexpected(cancelled_error(name_));
     asked_ = runtime_.time().now();
     if (!stands_in_line()) return ask_engine();
     if (options_.stop.stop_possible()) stopping_.emplace(options_.stop, canceller{&me_});
-    ++runtime_.count().waiting;
+    ++runtime_.count().waiting_for(mode_);
+    if (!takes_turns()) return ask_engine();
     if (runtime_.lines().enter(name_, me_) == local_lines::turn::ask) return ask_engine();
     stood_behind_ = true;
     seat_.emplace(runtime_.room(), owner_token::draw(runtime_.chance(), runtime_.id()), me_);
@@ -73,7 +78,7 @@ acquisition::action acquisition::on_event(const waiter::event& event) {
 // Waits behind others of this client, until it is our turn to ask the engine.
 acquisition::action acquisition::behind(const waiter::event& event) {
     if (const auto* given = std::get_if<waiter::passed>(&event)) {
-        --runtime_.count().waiting;
+        --runtime_.count().waiting_for(mode_);
         return runtime_.take_over(*given, options_, asked_);
     }
     if (std::holds_alternative<waiter::your_turn>(event)) return ask_engine();
@@ -90,7 +95,7 @@ acquisition::action acquisition::behind(const waiter::event& event) {
         if (late && std::holds_alternative<waiter::passed>(*late)) return behind(*late);
         runtime_.lines().next(name_);
     }
-    --runtime_.count().waiting;
+    --runtime_.count().waiting_for(mode_);
     if (closed) return refuse(lock_runtime::closed_error());
     if (cancelled) return refuse(cancelled_error(name_));
     return refuse({errc::timed_out,
@@ -103,11 +108,11 @@ acquisition::action acquisition::ask_engine() {
     const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
     machine_.emplace(acquire_plan{.name = name_,
                                   .owner = std::move(owner),
-                                  .mode = {},
+                                  .mode = mode_,
                                   .ttl = options_.ttl,
                                   .wait_until = wait_until(),
                                   .request_timeout = runtime_.request_timeout(),
-                                  .spare_fences = stands_in_line() ? options_.local_passes : 0,
+                                  .spare_fences = takes_turns() ? options_.local_passes : 0,
                                   .barge = options_.barging,
                                   .jitter = jitter});
     if (stands_in_line()) {
@@ -134,12 +139,9 @@ result<lease> acquisition::settle(acquire_machine::finish&& end) {
     if (end.outcome && stood_behind_) end.outcome->waited = true;
     auto got = end.outcome ? runtime_.hand_out(plan, *end.outcome, options_, asked_)
                            : refuse(std::move(end.outcome.error()));
-    if (stands_in_line()) {
-        --runtime_.count().waiting;
-        const bool silent = !got && mutation("forgets_those_behind_it");
-        if (!got || !runtime_.occupy_line(*got, options_)) {
-            if (!silent) runtime_.lines().next(name_);
-        }
+    if (stands_in_line()) --runtime_.count().waiting_for(mode_);
+    if (takes_turns() && (!got || !runtime_.occupy_line(*got, options_))) {
+        if (got || !mutation("forgets_those_behind_it")) runtime_.lines().next(name_);
     }
     return got;
 }

@@ -11,13 +11,17 @@
 #include <stop_token>
 #include <variant>
 
-/// One acquire of a mutex, from the call to its outcome, without a thread.
+/// One acquire, from the call to its outcome, without a thread.
 ///
-/// It stands behind the others of its client first (local_lines.hpp), then asks the engine by the
-/// machine of core/acquire_machine.hpp. Each step says what to do next and does not wait, so there
-/// are two drivers and one acquisition: lock_runtime sleeps on the caller's thread, and the usher
-/// (usher.hpp) drives any number of them on one. The blocking driver needs no allocation and no
-/// other thread; that is why it is not a wait around the asynchronous one.
+/// One that wants the name alone stands behind the others of its client first (local_lines.hpp),
+/// then asks the engine by the machine of core/acquire_machine.hpp. One that shares, or takes
+/// permits, asks the engine at once and has a place of its own in the engine's line: what others of
+/// its client want may be had at the same time, and only the engine knows.
+///
+/// Each step says what to do next and does not wait, so there are two drivers and one acquisition:
+/// lock_runtime sleeps on the caller's thread, and the usher (usher.hpp) drives any number of them
+/// on one. The blocking driver needs no allocation and no other thread; that is why it is not a
+/// wait around the asynchronous one.
 namespace holdfast::detail {
 
 class lock_runtime;
@@ -31,7 +35,7 @@ public:
     /// With a bell, it is rung whenever happened() of its waiter has news.
     /// Requires: all that is passed outlives it.
     acquisition(lock_runtime& runtime, const lock_name& name, const acquire_options& options,
-                bell* rings = nullptr);
+                const lease_mode& mode, bell* rings = nullptr);
     acquisition(const acquisition&) = delete;
     acquisition& operator=(const acquisition&) = delete;
 
@@ -54,6 +58,8 @@ private:
     };
 
     [[nodiscard]] bool stands_in_line() const noexcept;
+    /// It has the turn of its client, or waits for it.
+    [[nodiscard]] bool takes_turns() const noexcept;
     [[nodiscard]] time_point wait_until() const noexcept;
     [[nodiscard]] action stand_behind();
     [[nodiscard]] action behind(const waiter::event& event);
@@ -65,6 +71,7 @@ private:
     lock_runtime& runtime_;
     const lock_name& name_;
     const acquire_options& options_;
+    const lease_mode mode_;
     time_point asked_;
     waiter me_;
     std::optional<std::stop_callback<canceller>> stopping_;

@@ -37,6 +37,15 @@ recursive_mutex client::recursive_mutex(std::string_view name, acquire_options d
     return {*this, name, std::move(defaults)};
 }
 
+shared_mutex client::shared_mutex(std::string_view name, acquire_options defaults) {
+    return {*this, name, std::move(defaults)};
+}
+
+semaphore client::semaphore(std::string_view name, std::uint32_t permits,
+                            acquire_options defaults) {
+    return {*this, name, permits, std::move(defaults)};
+}
+
 capabilities client::can() const noexcept {
     return runtime_ == nullptr ? capabilities{} : runtime_->can();
 }

@@ -3,6 +3,7 @@
 
 #include <holdfast/client_statistics.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_mode.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,7 +48,8 @@ struct counters {
     std::atomic<std::uint64_t> released{0};
     std::atomic<std::uint64_t> renewed{0};
     std::atomic<std::uint64_t> renewal_failures{0};
-    std::atomic<std::uint64_t> waiting{0};
+    /// By kind of lease_mode.
+    std::array<std::atomic<std::uint64_t>, 3> waiting{};
     std::atomic<std::uint64_t> lost_expired{0};
     std::atomic<std::uint64_t> lost_taken{0};
     std::atomic<std::uint64_t> lost_max_hold{0};
@@ -68,6 +70,10 @@ struct counters {
     private:
         std::atomic<std::uint64_t>& value_;
     };
+
+    [[nodiscard]] std::atomic<std::uint64_t>& waiting_for(const lease_mode& mode) {
+        return waiting[static_cast<std::size_t>(mode.type)];
+    }
 
     static void add(std::atomic<std::uint64_t>& counter) {
         counter.fetch_add(1, std::memory_order_relaxed);

@@ -20,14 +20,14 @@ void tell(Completion done, Outcome outcome) {
 }  // namespace
 
 acquire_errand::acquire_errand(std::shared_ptr<lock_runtime> runtime, lock_name name,
-                               acquire_options options, mutex::acquire_completion done,
-                               std::shared_ptr<usher::place> rings)
+                               acquire_options options, const lease_mode& mode,
+                               mutex::acquire_completion done, std::shared_ptr<usher::place> rings)
     : runtime_(std::move(runtime)),
       name_(std::move(name)),
       options_(std::move(options)),
       done_(std::move(done)),
       rings_(std::move(rings)) {
-    mine_.emplace(*runtime_, name_, options_, rings_.get());
+    mine_.emplace(*runtime_, name_, options_, mode, rings_.get());
 }
 
 errand::action acquire_errand::start() {

@@ -18,7 +18,8 @@ namespace holdfast::detail {
 class acquire_errand final : public errand {
 public:
     acquire_errand(std::shared_ptr<lock_runtime> runtime, lock_name name, acquire_options options,
-                   mutex::acquire_completion done, std::shared_ptr<usher::place> rings);
+                   const lease_mode& mode, mutex::acquire_completion done,
+                   std::shared_ptr<usher::place> rings);
 
     action start() override;
     action on_reply(result<lease_reply> reply) override;

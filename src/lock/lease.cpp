@@ -39,6 +39,9 @@ const lock_name& lease::name() const noexcept {
 fencing_token lease::fence() const noexcept {
     return state_->fence;
 }
+lease_mode lease::mode() const noexcept {
+    return state_->mode;
+}
 std::stop_token lease::lost() const noexcept {
     return state_->lost.get_token();
 }
@@ -64,6 +67,11 @@ loss_reason lease::reason() const noexcept {
     if (detail::fork_generation() != state_->fork_generation) return loss_reason::forked;
     const loss_reason noted = state_->reason.load();
     return noted == loss_reason::none ? loss_reason::expired : noted;
+}
+
+result<void> lease::downgrade() {
+    if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
+    return runtime_->downgrade(state_);
 }
 
 result<void> lease::release() && {

@@ -96,7 +96,7 @@ error lock_runtime::closed_error() {
     return {errc::invalid_argument, "the client is closed: open another one"};
 }
 
-result<void> lock_runtime::ready(const acquire_options& options) const {
+result<void> lock_runtime::ready(const acquire_options& options, const lease_mode& mode) const {
     if (closed_) return std::unexpected(closed_error());
     if (fork_generation() != generation_) {
         return fail(errc::invalid_argument,
@@ -118,11 +118,18 @@ result<void> lock_runtime::ready(const acquire_options& options) const {
         return fail(errc::invalid_argument, fmt::format("local_passes is {}: it takes 0 to {}",
                                                         options.local_passes, most_passes));
     }
+    if (mode.type == lease_mode::kind::shared && !store_->can().shared) {
+        return fail(errc::unsupported, "this engine has no shared leases");
+    }
+    if (mode.type == lease_mode::kind::permit && !store_->can().permits) {
+        return fail(errc::unsupported, "this engine has no permits");
+    }
     return {};
 }
 
-result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options) {
-    acquisition mine(*this, name, options);
+result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options,
+                                    const lease_mode& mode) {
+    acquisition mine(*this, name, options, mode);
     auto next = mine.start();
     for (;;) {
         if (auto* got = std::get_if<result<lease>>(&next)) return std::move(*got);
@@ -137,8 +144,8 @@ result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options
 }
 
 void lock_runtime::acquire_async(const lock_name& name, const acquire_options& options,
-                                 mutex::acquire_completion done) {
-    if (const auto fit = ready(options); !fit) return done(std::unexpected(fit.error()));
+                                 const lease_mode& mode, mutex::acquire_completion done) {
+    if (const auto fit = ready(options, mode); !fit) return done(std::unexpected(fit.error()));
     // A release is never refused: it makes room.
     if (usher_->full()) {
         return done(
@@ -147,8 +154,8 @@ void lock_runtime::acquire_async(const lock_name& name, const acquire_options& o
                                          usher::most)));
     }
     auto place = usher_->new_place();
-    auto task =
-        std::make_unique<acquire_errand>(shared_from_this(), name, options, std::move(done), place);
+    auto task = std::make_unique<acquire_errand>(shared_from_this(), name, options, mode,
+                                                 std::move(done), place);
     usher_->take(place, std::move(task));
 }
 
@@ -307,6 +314,11 @@ duration lock_runtime::remaining(const lease_state& state) const noexcept {
     return remaining_until(state.deadline.load());
 }
 
+result<void> lock_runtime::resize(const lock_name& name, std::uint32_t permits) {
+    if (closed_) return std::unexpected(closed_error());
+    return store_->resize(name, permits, later(clock_.now(), options_.request_timeout));
+}
+
 result<std::vector<lease_info>> lock_runtime::list(std::string_view prefix) {
     if (closed_) return std::unexpected(closed_error());
     return store_->list(prefix, later(clock_.now(), options_.request_timeout));
@@ -328,6 +340,9 @@ client_statistics lock_runtime::statistics() const {
                            .taken = count_->lost_taken,
                            .max_hold = count_->lost_max_hold,
                            .closed = count_->lost_closed};
+    const waiting_counts waiting{.exclusive = count_->waiting[0],
+                                 .shared = count_->waiting[1],
+                                 .permit = count_->waiting[2]};
     return {.acquired = count_->acquired,
             .waited = count_->waited,
             .handed_over = count_->handed_over,
@@ -339,9 +354,10 @@ client_statistics lock_runtime::statistics() const {
             .renewal_failures = count_->renewal_failures,
             .lost = lost.expired + lost.taken + lost.max_hold + lost.closed,
             .held = keeper_->size(),
-            .waiting = count_->waiting,
+            .waiting = waiting.exclusive + waiting.shared + waiting.permit,
             .least_slack = count_->least_slack,
             .lost_by_reason = lost,
+            .waiting_by_mode = waiting,
             .waiting_time = count_->waiting_time.read(),
             .renewal_slack = count_->renewal_slack.read(),
             .observations_dropped = count_->observations_dropped};

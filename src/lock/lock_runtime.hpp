@@ -33,9 +33,13 @@ public:
                  upkeep by = upkeep::threads);
     ~lock_runtime();
 
-    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options);
+    [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options,
+                                        const lease_mode& mode = {});
     void acquire_async(const lock_name& name, const acquire_options& options,
-                       mutex::acquire_completion done);
+                       const lease_mode& mode, mutex::acquire_completion done);
+    /// `state` becomes another one: the same holding, shared from now on.
+    [[nodiscard]] result<void> downgrade(std::shared_ptr<lease_state>& state);
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits);
     [[nodiscard]] result<void> release(lease_state& state);
     void release_async(std::shared_ptr<lease_state> state, lease::release_completion done);
     void abandon(lease_state& state) noexcept;
@@ -65,7 +69,7 @@ public:
     [[nodiscard]] static error closed_error();
 
     /// Whether an acquire with these options may begin.
-    [[nodiscard]] result<void> ready(const acquire_options& options) const;
+    [[nodiscard]] result<void> ready(const acquire_options& options, const lease_mode& mode) const;
     [[nodiscard]] result<lease> hand_out(const acquire_plan& plan, const grant& given,
                                          const acquire_options& options, time_point asked);
     /// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
@@ -82,6 +86,9 @@ public:
 
 private:
     [[nodiscard]] bool pass_on(const lease_state& old);
+    [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
+                                           time_point renew_at);
+    [[nodiscard]] error found_lost(lease_state& state);
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 
     std::shared_ptr<lease_store> store_;

@@ -41,7 +41,7 @@ void mutex::acquire_async(const acquire_options& options, acquire_completion don
     if (runtime_ == nullptr) {
         return done(fail(errc::invalid_argument, "the client was moved from"));
     }
-    runtime_->acquire_async(*name_, options, std::move(done));
+    runtime_->acquire_async(*name_, options, {}, std::move(done));
 }
 
 void mutex::lock() {

@@ -33,7 +33,8 @@ result<void> fit(std::span<const metric_label> labels) {
             return refuse("is not a name: letters, digits and _, no digit first");
         if (name.starts_with("__"))
             return refuse("starts with __, which Prometheus keeps for itself");
-        if (name == "le" || name == "reason") return refuse("is used by the metrics themselves");
+        if (name == "le" || name == "reason" || name == "mode")
+            return refuse("is used by the metrics themselves");
         if (std::find_if(labels.begin(), at, [&](const auto& l) { return l.name == name; }) != at) {
             return refuse("comes twice");
         }
@@ -123,6 +124,16 @@ void losses(exposition& out, const loss_counts& lost) {
     one("closed", lost.closed);
 }
 
+void waiting(exposition& out, const waiting_counts& now) {
+    out.describe("acquires_waiting", "gauge", "Acquires that wait now, by mode.");
+    const auto one = [&](std::string_view mode, std::uint64_t count) {
+        out.sample("acquires_waiting", fmt::format("mode=\"{}\"", mode), count);
+    };
+    one("exclusive", now.exclusive);
+    one("shared", now.shared);
+    one("permit", now.permit);
+}
+
 }  // namespace
 
 result<std::string> to_prometheus(const client_statistics& seen,
@@ -145,7 +156,7 @@ result<std::string> to_prometheus(const client_statistics& seen,
                 "Renewals that did not succeed; each is tried again.");
     losses(out, seen.lost_by_reason);
     out.gauge("leases_held", seen.held, "Leases held now.");
-    out.gauge("acquires_waiting", seen.waiting, "Acquires that wait now.");
+    waiting(out, seen.waiting_by_mode);
     out.histogram("waiting_seconds", seen.waiting_time,
                   "How long those waited who stood in line and were granted.");
     out.histogram("renewal_slack_seconds", seen.renewal_slack,

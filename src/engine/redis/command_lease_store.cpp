@@ -23,6 +23,22 @@ bool stands_in_line(const lease_request& request) {
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
 }
 
+// A million is more than anyone hands out one by one, and keeps every sum far from its end.
+constexpr std::uint32_t most_permits = 1'000'000;
+
+std::optional<error> unfit_limit(std::uint32_t limit) {
+    if (limit >= 1 && limit <= most_permits) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("a semaphore of {} permits: it takes 1 to {}", limit, most_permits)};
+}
+
+std::optional<error> unfit_permits(const lease_mode& mode) {
+    if (auto why = unfit_limit(mode.limit)) return why;
+    if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
+    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
+                                                     mode.permits, mode.limit, mode.limit)};
+}
+
 }  // namespace
 
 command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine, entropy& chance,
@@ -36,22 +52,29 @@ command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine,
 command_lease_store::~command_lease_store() = default;
 
 capabilities command_lease_store::can() const noexcept {
-    return {.fencing = true, .fair = true, .pushes = true, .listing = true};
+    return {.shared = true,
+            .permits = true,
+            .fencing = true,
+            .fair = true,
+            .pushes = true,
+            .listing = true};
 }
 
-// Modes that these scripts do not know are refused, never carried out as something weaker.
+std::optional<error> command_lease_store::unfit_name(const lock_name& name) const {
+    if (!options_.prefix.empty()) return std::nullopt;
+    if (!is_shared_key(name.value()) && !is_side_key(name.value())) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
+                             "name",
+                             name.value())};
+}
+
 std::optional<error> command_lease_store::unfit(const lease_request& request) const {
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
-    if (mode.type != lease_mode::kind::exclusive) {
-        return error{errc::unsupported, "this engine grants exclusive leases only"};
+    if (mode.type == lease_mode::kind::permit) {
+        if (auto why = unfit_permits(mode)) return why;
     }
-    const std::string& name = name_of(request).value();
-    if (options_.prefix.empty() && (is_shared_key(name) || is_side_key(name))) {
-        return error{errc::invalid_argument,
-                     fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
-                                 "name",
-                                 name)};
-    }
+    if (auto why = unfit_name(name_of(request))) return why;
     const auto* asked = std::get_if<ask::acquire>(&request);
     const duration window = options_.quarantine;
     if (asked == nullptr || window == duration::zero() || asked->ttl <= window) return std::nullopt;
@@ -96,7 +119,7 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
     lease_dialogue talk(options_, request, way_for(request));
     for (;;) {
         talk.speak(talk.may_wait() ? channel_of(request, give_up) : std::string_view());
-        std::array<result<reply>, 2> answers;
+        std::array<result<reply>, lease_commands::most_commands> answers;
         const std::span<result<reply>> replies(answers.data(), talk.commands().size());
         engine_->exchange(talk.commands(), replies, give_up);
         auto meant = talk.hear(replies);
@@ -246,6 +269,17 @@ result<wall_time> command_lease_store::time_of_day(time_point give_up) {
     }
     if (parts[0] == 0) return fail(errc::corrupt, "TIME: " + to_string(*told));
     return wall_time(std::chrono::seconds(parts[0]) + std::chrono::microseconds(parts[1]));
+}
+
+result<void> command_lease_store::resize(const lock_name& name, std::uint32_t permits,
+                                         time_point give_up) {
+    if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
+    if (auto why = unfit_limit(permits)) return std::unexpected(std::move(*why));
+    lease_commands one;
+    one.make_resize(options_, name, permits);
+    const auto said = engine_->execute(one.commands()[0], give_up);
+    if (!said) return std::unexpected(said.error());
+    return {};
 }
 
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,

@@ -34,10 +34,13 @@ public:
                 reply_handler on_reply) override;
     void on_push(push_handler handler) override;
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits,
+                                      time_point give_up) override;
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix,
                                                        time_point give_up) override;
 
 private:
+    [[nodiscard]] std::optional<error> unfit_name(const lock_name& name) const;
     [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
     [[nodiscard]] std::string_view channel_of(const lease_request& request, time_point give_up);
     [[nodiscard]] lease_way way_for(const lease_request& request) const;

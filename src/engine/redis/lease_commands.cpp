@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace holdfast {
@@ -21,6 +23,12 @@ struct lease_scripts {
     };
     script renew{
 #include "scripts/renew.inc"
+    };
+    script renew_share{
+#include "scripts/renew_share.inc"
+    };
+    script resize{
+#include "scripts/resize.inc"
     };
     script release{
 #include "scripts/release.inc"
@@ -47,8 +55,56 @@ constexpr std::int64_t least_fence = 1'600'000'000'000'000;
 // A look at a lock that another program keeps for ever, or whose holder has long to go.
 constexpr duration longest_look = std::chrono::seconds(1);
 
+// How long a limit that was changed is remembered after its last use, as holders.lua has it.
+constexpr duration limit_memory = std::chrono::weeks(1);
+
 fencing_token fence_of(std::int64_t number) {
     return {static_cast<std::uint64_t>(number)};
+}
+
+// What the scripts call a mode: see holders.lua.
+std::string_view letter_of(const lease_mode& mode) {
+    switch (mode.type) {
+        case lease_mode::kind::exclusive: return "x";
+        case lease_mode::kind::shared: return "s";
+        case lease_mode::kind::permit: return "p";
+    }
+    std::abort();
+}
+
+std::uint32_t permits_of(const lease_mode& mode) {
+    return mode.type == lease_mode::kind::permit ? mode.permits : 1;
+}
+
+std::uint32_t limit_of(const lease_mode& mode) {
+    return mode.type == lease_mode::kind::permit ? mode.limit : 1;
+}
+
+// As it stands in a lock behind its one owner.
+void append_kind(std::string& value, const lease_mode& mode) {
+    const auto end = std::back_inserter(value);
+    if (mode.type == lease_mode::kind::shared) value.append("s1:");
+    if (mode.type == lease_mode::kind::permit) {
+        fmt::format_to(end, "p{}/{}:", mode.permits, mode.limit);
+    }
+}
+
+// Whether "nobody holds it" is all that must be known.
+bool may_be_swift(const ask::acquire& asked) {
+    return permits_of(asked.mode) == 1 && asked.turns.value == 0;
+}
+
+// Why a mode cannot be had, by the number that acquire.lua gives it.
+std::string_view why_not(std::int64_t number) {
+    switch (number) {
+        case 1:
+            return "is shared by the one who wants it exclusively: release it first; there is no "
+                   "way up that could not wait for itself";
+        case 2:
+            return "is a semaphore: its permits are held, so it cannot be a mutex; use another "
+                   "name";
+        default: return "is a mutex, and is held: it cannot be a semaphore; use another name";
+    }
 }
 
 }  // namespace
@@ -77,11 +133,16 @@ void lease_commands::begin(const script& body, std::size_t keys) {
     word(body.sha1());
     word(keys);
     word(keys_.lock);
-    if (keys == 1) return;
+}
+
+void lease_commands::begin_full(const script& body, const command_lease_options& options) {
+    begin(body, options.careful() ? 7 : 6);
     word(keys_.line);
     word(keys_.waiters);
     word(keys_.fence);
-    if (keys == 5) word(keys_.boot);
+    word(keys_.holders);
+    word(keys_.limit);
+    if (options.careful()) word(keys_.boot);
 }
 
 void lease_commands::end(repeat again, const script* body) {
@@ -92,32 +153,27 @@ void lease_commands::end(repeat again, const script* body) {
 void lease_commands::make(const command_lease_options& options, const lease_request& request,
                           std::string_view channel, lease_way way) {
     request_ = &request;
-    way_ =
-        options.careful() && std::holds_alternative<ask::acquire>(request) ? lease_way::full : way;
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    way_ = asked != nullptr && (options.careful() || !may_be_swift(*asked)) ? lease_way::full : way;
     used_ = begun_ = numbers_ = count_ = 0;
-    const auto& [name, owner] =
-        std::visit([](const auto& asked) { return std::tie(asked.name, asked.owner); }, request);
-    owner_.assign(owner.value()).append(":");
-    if (const auto* taken = std::get_if<ask::acquire>(&request);
-        taken != nullptr && way_ == lease_way::swift) {
-        keys_.lock = lock_key(options.prefix, name);
+    const auto& [name, owner, mode] = std::visit(
+        [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
+    owner_size_ = owner.value().size();
+    value_.assign(owner.value()).append(":");
+    append_kind(value_, mode);
+    keys_.lock = lock_key(options.prefix, name);
+    if (asked != nullptr && way_ == lease_way::swift) {
         keys_.fence = fence_key(keys_.lock, options.scope);
-        make_swift(*taken);
+        make_swift(*asked);
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
-        keys_.lock = lock_key(options.prefix, name);
-        begin(scripts().renew, 1);
-        word(owner_);
-        word(to_ms(kept->ttl));
-        word(kept->fence.value);
-        end(repeat::idempotent, &scripts().renew);
+        make_renew(*kept);
         return;
     }
     if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
-        keys_.lock = lock_key(options.prefix, name);
         begin(scripts().let_go, 1);
-        word(owner_);
+        word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
         return;
     }
@@ -126,10 +182,11 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     make_full(options, request, channel);
 }
 
+// A limit that was changed is forgotten a week after the last use: this is one.
 void lease_commands::make_swift(const ask::acquire& asked) {
     word("SET");
     word(keys_.lock);
-    word(owner_);
+    word(value_);
     if (!mutation("sets_without_nx")) word("NX");
     word("PX");
     word(to_ms(asked.ttl));
@@ -138,19 +195,38 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     word(keys_.fence);
     word(std::uint64_t{1} + (mutation("spare_fences_not_reserved") ? 0 : asked.spare_fences));
     end(repeat::idempotent);  // a number that is drawn twice is only left out
+    if (asked.mode.type != lease_mode::kind::permit) return;
+    keys_.limit = limit_key(keys_.lock);
+    word("PEXPIRE");
+    word(keys_.limit);
+    word(to_ms(limit_memory));
+    end(repeat::idempotent);
+}
+
+void lease_commands::make_renew(const ask::renew& kept) {
+    const bool alone = kept.mode.type == lease_mode::kind::exclusive;
+    const script& body = alone ? scripts().renew : scripts().renew_share;
+    begin(body, alone ? 1 : 2);
+    if (!alone) {
+        keys_.holders = holders_key(keys_.lock);
+        word(keys_.holders);
+    }
+    word(owner_and_colon());
+    word(to_ms(kept.ttl));
+    word(kept.fence.value);
+    if (!alone) word(kind());
+    end(repeat::idempotent, &body);
 }
 
 // Every script is idempotent by owner, so a lost reply may be asked for again. A release is not:
 // the second one would say that there was nothing to release.
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
                                std::string_view channel) {
-    const std::size_t keys = options.careful() ? 5 : 4;
-    const std::string_view owner = std::string_view(owner_).substr(0, owner_.size() - 1);
     const script* body = nullptr;
     if (const auto* asked = std::get_if<ask::acquire>(&request)) {
         body = &scripts().acquire;
-        begin(*body, keys);
-        word(owner);
+        begin_full(*body, options);
+        word(owner());
         word(to_ms(asked->ttl));
         word(asked->spare_fences);
         word(channel);
@@ -158,22 +234,39 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(asked->barge ? 0 : to_ms(std::min(asked->ttl, options.claim)));
         word(to_ms(options.place));
         word(options.most_waiters);
+        word(letter_of(asked->mode));
+        word(permits_of(asked->mode));
+        word(limit_of(asked->mode));
+        word(asked->turns.value);
     } else {
         body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
-        begin(*body, keys);
-        word(owner);
+        begin_full(*body, options);
+        word(owner());
     }
     if (options.careful()) word(to_ms(options.quarantine));
     end(body == &scripts().release ? repeat::never : repeat::idempotent, body);
 }
 
+void lease_commands::make_resize(const command_lease_options& options, const lock_name& name,
+                                 std::uint32_t permits) {
+    used_ = begun_ = numbers_ = count_ = 0;
+    keys_ = keys_of(options.prefix, name, options.scope);
+    begin_full(scripts().resize, options);
+    word(permits);
+    if (options.careful()) word(to_ms(options.quarantine));
+    end(repeat::idempotent, &scripts().resize);
+}
+
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
-    if (count_ == 2) return interpret_swift(replies);
+    if (count_ > 1) return interpret_swift(replies);
     result<reply>& r = replies[0];
     if (!r) return std::unexpected(std::move(r.error()));
     if (r->is_error()) return std::unexpected(to_error(*r));
     const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
-    if (let_go && r->number() == 2) {
+    const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
+                       lease_mode::kind::exclusive;
+    // Somebody waits; or it is not alone any more, or lost: only the script can tell.
+    if (let_go && (r->number() == 2 || (r->number() == 0 && !alone))) {
         contended_ = true;
         return std::nullopt;
     }
@@ -221,6 +314,17 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                       *request_);
 }
 
+result<lease_reply> lease_commands::refused(const ask::acquire& asked, std::int64_t how,
+                                            std::int64_t number) {
+    const std::string& name = asked.name.value();
+    if (how == 6) return answer::lost{};
+    if (how == 4) {
+        return fail(errc::invalid_argument, fmt::format("'{}' {}", name, why_not(number)));
+    }
+    return fail(errc::invalid_argument, fmt::format("'{}' has {} permits: {} cannot be had at once",
+                                                    name, number, asked.mode.permits));
+}
+
 result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const reply& r) {
     const auto& parts = r.elements();
     const auto number = [&](std::size_t i) { return i < parts.size() ? parts[i].number() : 0; };
@@ -228,6 +332,7 @@ result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const re
         return answer::granted{fence_of(number(1)), asked.ttl};
     }
     contended_ = true;
+    if (parts.size() == 2 && number(0) >= 4) return refused(asked, number(0), number(1));
     if (parts.size() == 2 && number(0) == 2) {
         return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
                                             number(1), asked.name.value()));

@@ -28,6 +28,10 @@
 /// or after the lease ran out, and then the reply came too late for us to believe in it. So fences
 /// grow from holder to holder. Whatever does not fit (the name is taken, a reply is lost, the
 /// counter was lost) is asked again the full way, with the same owner.
+///
+/// A lease that others may hold too goes the swift way while it is alone: its value says so
+/// ("owner:s1:" shared, "owner:p1/5:" one permit of five; holders.lua). Several permits at once
+/// need the script, since there may be fewer than were asked for; one there always is.
 namespace holdfast {
 
 struct command_lease_options {
@@ -66,7 +70,7 @@ struct command_lease_options {
 
 enum class lease_way : std::uint8_t { swift, full };
 
-/// One request as one or two commands: the words, and what they point to. Does not move.
+/// One request as up to three commands: the words, and what they point to. Does not move.
 class lease_commands {
 public:
     lease_commands() = default;
@@ -77,6 +81,12 @@ public:
     /// this.
     void make(const command_lease_options& options, const lease_request& request,
               std::string_view channel, lease_way way);
+
+    /// The command that changes how many permits a name has; it answers 1.
+    void make_resize(const command_lease_options& options, const lock_name& name,
+                     std::uint32_t permits);
+
+    static constexpr std::size_t most_commands = 3;
 
     [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
 
@@ -90,11 +100,20 @@ public:
     [[nodiscard]] bool contended() const noexcept { return contended_; }
 
 private:
-    static constexpr std::size_t most_words = 17;
+    static constexpr std::size_t most_words = 24;
 
+    [[nodiscard]] std::string_view owner() const { return {value_.data(), owner_size_}; }
+    [[nodiscard]] std::string_view owner_and_colon() const {
+        return {value_.data(), owner_size_ + 1};
+    }
+    [[nodiscard]] std::string_view kind() const {
+        return std::string_view(value_).substr(owner_size_ + 1);
+    }
     void word(std::string_view text) { words_[used_++] = text; }
     void word(std::integral auto number);
     void begin(const script& body, std::size_t keys);
+    void begin_full(const script& body, const command_lease_options& options);
+    void make_renew(const ask::renew& kept);
     void end(repeat again, const script* body = nullptr);
     void make_swift(const ask::acquire& asked);
     void make_full(const command_lease_options& options, const lease_request& request,
@@ -102,17 +121,20 @@ private:
     std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
     result<lease_reply> interpret_full(const reply& r);
     result<lease_reply> acquired(const ask::acquire& asked, const reply& r);
+    static result<lease_reply> refused(const ask::acquire& asked, std::int64_t how,
+                                       std::int64_t number);
 
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
     lease_keys keys_;
-    std::string owner_;  // with a colon behind, as it stands in the lock
+    std::string value_;  // of a lock that the owner holds alone, without its fence
+    std::size_t owner_size_ = 0;
     std::array<std::string_view, most_words> words_;
     std::size_t used_ = 0;
     std::size_t begun_ = 0;
-    std::array<std::array<char, 20>, 8> digits_;
+    std::array<std::array<char, 20>, 12> digits_;
     std::size_t numbers_ = 0;
-    command made_[2];
+    command made_[most_commands];
     std::size_t count_ = 0;
     bool took_ = false;
     bool contended_ = false;

@@ -14,6 +14,8 @@ constexpr std::string_view fence_name = "holdfast:fence";
 constexpr std::string_view boot_name = "holdfast:boot";
 constexpr std::string_view line_end = ":line";
 constexpr std::string_view waiters_end = ":waiters";
+constexpr std::string_view holders_end = ":holders";
+constexpr std::string_view limit_end = ":limit";
 
 // What is computed for a slot, once for all.
 struct slot_texts {
@@ -69,18 +71,29 @@ std::string key_beside(std::string_view key, std::string_view end) {
     return made.append(rest).append(end);
 }
 
+std::string holders_key(std::string_view lock) {
+    return key_beside(lock, holders_end);
+}
+
+std::string limit_key(std::string_view lock) {
+    return key_beside(lock, limit_end);
+}
+
 lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
     lease_keys keys;
     keys.lock = lock_key(prefix, name);
     keys.line = key_beside(keys.lock, line_end);
     keys.waiters = key_beside(keys.lock, waiters_end);
+    keys.holders = holders_key(keys.lock);
+    keys.limit = limit_key(keys.lock);
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = scope == key_scope::server ? boot_name : texts_of(hash_slot(keys.lock)).boot;
     return keys;
 }
 
 bool is_side_key(std::string_view key) noexcept {
-    return key.starts_with('{') && (key.ends_with(line_end) || key.ends_with(waiters_end));
+    return key.starts_with('{') && (key.ends_with(line_end) || key.ends_with(waiters_end) ||
+                                    key.ends_with(holders_end) || key.ends_with(limit_end));
 }
 
 bool is_shared_key(std::string_view key) noexcept {

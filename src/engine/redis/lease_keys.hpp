@@ -11,6 +11,8 @@
 ///     lock:N           the lock itself, a plain string: prefix and name, nothing else
 ///     {lock:N}:line    who waits, in order
 ///     {lock:N}:waiters what is known of each
+///     {lock:N}:holders who holds it, if they are several
+///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
 ///
@@ -27,6 +29,8 @@ struct lease_keys {
     std::string lock;
     std::string line;
     std::string waiters;
+    std::string holders;
+    std::string limit;
     std::string_view fence;  ///< Lives for ever.
     std::string_view boot;   ///< Lives for ever.
 };
@@ -38,6 +42,10 @@ struct lease_keys {
 
 /// A key in the same slot as `key`: "{key}:end", or with a computed tag.
 [[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
+
+/// The key of a lock's holders, and that of its permits.
+[[nodiscard]] std::string holders_key(std::string_view lock);
+[[nodiscard]] std::string limit_key(std::string_view lock);
 
 [[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
 

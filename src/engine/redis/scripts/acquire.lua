@@ -1,66 +1,93 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Grants a free name to an owner; otherwise says busy and, if asked to, keeps a place in line. Most
--- grants do not come here: see the swift way in lease_commands.hpp.
+-- Grants a name to an owner, if what it wants is free; otherwise says busy and, if asked to, keeps
+-- a place in line. Most grants do not come here: see the swift way in lease_commands.hpp.
 --
--- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 boot (only if every grant must be careful)
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 boot (only if every grant
+--       must be careful)
 -- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of standing in line)
---       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes a free lock before those in
---       line)  7 place_ms  8 most waiters  9 quarantine_ms
+--       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes what is free before those in
+--       line)  7 place_ms  8 most waiters  9 kind: x, s or p  10 permits  11 of how many
+--       12 fence of an exclusive lease that the owner has and wants to share ('0': a new one)
+--       13 quarantine_ms
 -- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, latest fence} busy |
---         {2, waiters} the line is full | {3, ms} the server is in quarantine for so long.
---         remaining_ms is -1 for a lock of another program that never expires. No fence above the
---         latest had been given when this was answered.
+--         {2, waiters} the line is full | {3, ms} the server is in quarantine for so long |
+--         {4, why} it cannot be held so: 1 the owner shares it, and cannot hold it exclusively
+--         before it lets go; 2 its permits are held; 3 it is held, but not by permits |
+--         {5, n} there are only n permits | {6, 0} there is no lease to share.
+--         remaining_ms: until something may be free without a word; -1 for a lock of another
+--         program that never expires. No fence above the latest had been given when this was
+--         answered.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
--- granted the swift way and never heard of it gets the first fence that it hears of.)
+-- granted the swift way and never heard of it gets the first fence that it hears of.) An owner that
+-- holds it exclusively and asks to share it does so from then on, and keeps its fence; those who
+-- share at the head of the line come in with it.
 --
 -- Whoever else uses SET NX PX on the same key excludes us, and we exclude them. Our values have a
--- colon behind the owner or are a lone '+', so the compare-and-delete of either side never matches
--- the other's value.
+-- colon or are a lone '+', so the compare-and-delete of either side never matches the other's
+-- value.
 
-local lock, line, waiters, counter, boot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local holders, limit, boot = KEYS[5], KEYS[6], KEYS[7]
 
 --@include boot.lua
 --@include line.lua
+--@include holders.lua
+--@include hand_over.lua
 
 local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local channel, ticket, claim = ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local place, most_waiters = ARGV[7], tonumber(ARGV[8])
+local kind, permits, most = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
+local turns = tonumber(ARGV[12])
+local waits = channel ~= ''
 
--- The milliseconds that a value's lease still has; at most 0 for a marked one that is over.
-local function lease_left(value)
-    local left = redis.call('PTTL', lock)
-    if string.sub(value, -1) == '+' then return left - slack end
-    return left
-end
-
-local held = redis.call('GET', lock)
-local left = held and lease_left(held)
-local ours = held and string.find(held, '^%x+:%d*%+?$') and string.sub(held, 33, 33) == ':'
-local marked = held == '+' or ours and string.sub(held, -1) == '+'
-if marked and left <= 0 then held = false end
-
-if held and string.sub(held, 1, #owner + 1) == owner .. ':' then
-    forget(owner)
-    local fence = tonumber(string.match(held, '%d+', #owner + 2))
-    if not fence then
-        fence = draw_fence(reserve)
-        hold(owner, fence, math.max(left, ttl), marked and 1 or 0)
-    elseif left < ttl then
-        redis.call('PEXPIRE', lock, marked and ttl + slack or ttl)
+-- The owner is alone and asks again.
+local function again_alone(state)
+    local fence = state.fence or turns ~= 0 and turns or draw_fence(reserve)
+    if state.kind == kind and state.fence then
+        if state.left < ttl then
+            redis.call('PEXPIRE', lock, state.marked and ttl + slack or ttl)
+        end
+        return {1, fence}
     end
+    state.kind, state.fence, state.left = kind, fence, math.max(state.left, ttl)
+    if kind == 's' and state.marked and quarantine_left(server_time()) == 0 then
+        hand_over(state)
+    end
+    settle(state)
     return {1, fence}
 end
 
-local alone = not held and redis.call('EXISTS', line) == 0
-if alone and (not boot or quarantine_left(server_time()) == 0) then
+-- The owner is one of several and asks again.
+local function again_beside(state, share)
+    local ends, held, fence = string.match(share, '^(%d+) (%d+) (%d+)$')
+    if fence == '0' then fence = draw_fence(reserve) end
+    redis.call('HSET', holders, owner,
+        share_text(math.max(tonumber(ends), now_ms() + ttl), held, fence))
+    state.left = math.max(state.left, ttl)
+    store(state, state.marked)
+    return {1, tonumber(fence)}
+end
+
+-- The answer to an owner that holds the name already; nil if it does not.
+local function again(state)
+    local share = state.first and redis.call('HGET', holders, owner)
+    if state.owner ~= owner and not share then return nil end
+    forget(owner)
+    if state.kind == 's' and kind == 'x' then return {4, 1} end
+    if (state.kind == 'p') ~= (kind == 'p') then return {4, kind == 'p' and 3 or 2} end
+    return share and again_beside(state, share) or again_alone(state)
+end
+
+local function grant(state)
     local fence = draw_fence(reserve)
-    hold(owner, fence, ttl, 0)
+    admit(state, owner, kind, permits, most, ttl, fence)
     return {1, fence}
 end
 
-local now = server_time()
-local ahead
-
-if channel ~= '' then
+-- Puts the owner in line, or finds it there, and answers how many are ahead of it; nil if the line
+-- is full. The dead at the head are dropped by whoever looks again, and before anyone is refused.
+local function stand_in_line(now)
     if ticket == 0 then
         local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
         ticket = math.max(now, last and tonumber(last) + 1 or 0)
@@ -68,50 +95,73 @@ if channel ~= '' then
     if redis.call('ZADD', line, 'NX', digits(ticket), owner) == 0 then
         ticket = tonumber(redis.call('ZSCORE', line, owner))
     end
-    ahead = redis.call('ZRANK', line, owner)
-    -- The dead at the head are dropped by whoever looks again, and before anyone is refused.
-    while ahead > 0 and (ARGV[5] ~= '0' or ahead >= tonumber(ARGV[8])) do
+    local ahead = redis.call('ZRANK', line, owner)
+    while ahead > 0 and (ARGV[5] ~= '0' or ahead >= most_waiters) do
         local first = redis.call('ZRANGE', line, 0, 0)[1]
         local beat = string.match(redis.call('HGET', waiters, first) or '', '^%d+')
         if beat and tonumber(beat) * 1000 >= now then break end
         forget(first)
         ahead = ahead - 1
     end
-    if ahead >= tonumber(ARGV[8]) then
-        redis.call('ZREM', line, owner)
-        return {2, ahead}
-    end
-    local place = ARGV[7]
-    redis.call('HSET', waiters, owner, string.format('%s %s %s %s',
-        digits(math.floor(now / 1000) + tonumber(place)), claim, ARGV[3], channel))
+    if ahead >= most_waiters then return nil end
+    redis.call('HSET', waiters, owner, string.format('%s %s %s %s%s/%s %s',
+        digits(math.floor(now / 1000) + tonumber(place)), claim, ARGV[3], kind, ARGV[10], ARGV[11],
+        channel))
     redis.call('PEXPIRE', line, place)
     redis.call('PEXPIRE', waiters, place)
-    if held and ours and not marked then
-        redis.call('SET', lock, held .. '+', 'PX', left + slack)
-    end
+    return ahead
 end
 
-if not held then
-    local wait = quarantine_left(now)
-    local who = ''
-    if wait > 0 then
-        if channel == '' then return {3, wait} end
-        keep_for_line()
-    elseif claim == '0' then
-        who = owner
-    else
-        who = hand_over(now, channel ~= '' and owner)
-    end
-    if not who or who == owner then
+local state = look()
+local mine = again(state)
+if mine then return mine end
+if turns ~= 0 then return {6, 0} end
+if state.kind and state.kind ~= '?' and (state.kind == 'p') ~= (kind == 'p') then
+    return {4, kind == 'p' and 3 or 2}
+end
+if kind == 'p' then most = permits_of(most) end
+if permits > most then return {5, most} end
+
+local noted = state.marked
+local others = noted
+if not state.kind then others = redis.call('EXISTS', line) == 1 end
+if (claim == '0' or not others) and fits(state, kind, permits, most) and
+    (not boot or quarantine_left(server_time()) == 0) then
+    if others then forget(owner) end
+    local given = grant(state)
+    store(state, others)
+    return given
+end
+
+local now = server_time()
+if waits and not stand_in_line(now) then
+    redis.call('ZREM', line, owner)
+    return {2, most_waiters}
+end
+local closed = state.kind == 'x' or state.kind == '?'
+local quarantine = closed and 0 or quarantine_left(now)
+if quarantine > 0 then
+    if not state.kind and not waits then return {3, quarantine} end
+elseif not closed then
+    state.marked = true
+    if hand_over(state, waits and owner) and fits(state, kind, permits, most) then
         forget(owner)
-        local fence = draw_fence(reserve)
-        hold(owner, fence, ttl, redis.call('ZCARD', line))
-        return {1, fence}
+        local given = grant(state)
+        if kind ~= 'x' then hand_over(state) end
+        settle(state)
+        return given
     end
-    held = redis.call('GET', lock)
-    left = wait > 0 and wait or math.max(lease_left(held), 1)
-    ahead = ahead and redis.call('ZRANK', line, owner)
+end
+if not state.kind or state.changed then
+    state.marked = true
+    settle(state)
+elseif waits and not noted and state.kind ~= '?' then
+    redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)
 end
 
-if not ahead then ahead = redis.call('ZCARD', line) end
+local left = state.left
+if state.first then left = state.first - now_ms() + 1 end
+if not state.kind then left = 1 end
+if quarantine > 0 then left = quarantine end
+local ahead = waits and redis.call('ZRANK', line, owner) or redis.call('ZCARD', line)
 return {0, left, ahead, ticket, tonumber(redis.call('GET', counter) or 0)}

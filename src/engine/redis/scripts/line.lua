@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The waiting line of one name, and the hand-over from a holder that is gone to the next in line.
--- Included by the scripts that need it; expects the locals lock, line, waiters, counter, and boot,
--- which is nil unless every grant must be careful (see boot.lua).
+-- The waiting line of one name, and the fences. Included by the scripts that need it; expects the
+-- locals lock, line, waiters, counter, and boot, which is nil unless every grant must be careful
+-- (see boot.lua).
 --
---   lock     string: "owner:", "owner:fence", and a '+' behind either while somebody waits
 --   line     sorted set: owner -> ticket (who came first)
---   waiters  hash: owner -> "beat claim spare channel": until when its place is kept (server
+--   waiters  hash: owner -> "beat claim spare want channel": until when its place is kept (server
 --            ms), for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell it
---            to come and ask), fences to reserve, where to tell it
+--            to come and ask), fences to reserve, what it wants ("x1/1" exclusively, "s1/1" shared,
+--            "p2/5" two permits of five), where to tell it
 --
--- A marked lock ('+') stays for `slack` longer than its lease runs, and a marked lock without an
--- owner is free: so while somebody waits the key exists, and a plain SET NX, which asks nothing
--- else, cannot overtake the line. Line and waiters live as long as their youngest place. Server
--- time alone decides.
+-- One line for all kinds. A marked lock ('+' behind its value) stays for `slack` longer than its
+-- lease runs, and a marked lock without a holder is free: so while somebody waits the key exists,
+-- and a plain SET NX, which asks nothing else, cannot overtake the line. Line and waiters live as
+-- long as their youngest place. Server time alone decides.
 
 local slack = 3000
 
@@ -42,15 +42,6 @@ local function draw_fence(spare)
     return top - spare
 end
 
-local function hold(who, fence, ms, waiting)
-    local value = who .. ':' .. digits(fence)
-    if waiting > 0 then
-        redis.call('SET', lock, value .. '+', 'PX', ms + slack)
-    else
-        redis.call('SET', lock, value, 'PX', ms)
-    end
-end
-
 local function forget(who)
     redis.call('ZREM', line, who)
     redis.call('HDEL', waiters, who)
@@ -60,47 +51,4 @@ end
 local function tell(channel, text)
     local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
     return redis.call(verb, channel, text)
-end
-
--- Leaves the lock free for those in line alone; they look within a second.
-local function keep_for_line() redis.call('SET', lock, '+', 'PX', slack) end
-
--- Requires: the server is not in quarantine.
--- Gives the free lock to the first in line that lives. `me` is the caller, if it stands in line
--- itself. Answers who has it now; '' if it was left free for the line; false if there is nobody. A
--- waiter whose place ran out is dropped. One that nobody hears for keeps its place (its connection
--- may be coming back) but is passed over.
-local function hand_over(now_us, me)
-    local rank = 0
-    while true do
-        local next = redis.call('ZRANGE', line, rank, rank + 1)
-        local who = next[1]
-        if not who then break end
-        if who == me then return me end
-        local place = redis.call('HGET', waiters, who)
-        local beat, claim, spare, channel = string.match(place or '', '^(%d+) (%d+) (%d+) (.*)$')
-        if not beat or tonumber(beat) * 1000 < now_us then
-            forget(who)
-        elseif claim == '0' then
-            if tell(channel, who .. ' 0 0') > 0 then
-                keep_for_line()
-                return ''
-            end
-            rank = rank + 1
-        else
-            local fence = draw_fence(tonumber(spare))
-            hold(who, fence, tonumber(claim), rank + #next - 1)
-            if tell(channel, who .. ' ' .. digits(fence) .. ' ' .. claim) > 0 then
-                forget(who)
-                return who
-            end
-            rank = rank + 1
-        end
-    end
-    if rank > 0 then
-        keep_for_line()
-    else
-        redis.call('DEL', lock)
-    end
-    return false
 end

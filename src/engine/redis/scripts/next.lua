@@ -1,22 +1,32 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a holder does that goes. A server that is out of memory can hand nothing over, but it can
--- still delete.
+-- What a holder does that goes. Included behind hand_over.lua.
 
-local function try_next()
-    local now_us = server_time()
-    if quarantine_left(now_us) == 0 then
-        hand_over(now_us)
-    elseif redis.call('EXISTS', line) == 1 then
-        keep_for_line()
-    else
-        redis.call('DEL', lock)
+-- Takes the owner from those who hold it; false if it is none of them.
+local function drop(state, who)
+    if state.owner == who then
+        state.kind, state.owner = nil, nil
+        return true
     end
+    local share = state.first and redis.call('HGET', holders, who)
+    if not share then return false end
+    redis.call('HDEL', holders, who)
+    state.used = state.used - tonumber(string.match(share, '^%d+ (%d+)'))
+    if state.used <= 0 then state.kind, state.first = nil, nil end
+    return true
 end
 
-local function let_next()
-    local done, problem = pcall(try_next)
+local function try_next(state)
+    if state.marked and quarantine_left(server_time()) == 0 then hand_over(state) end
+    settle(state)
+end
+
+-- A server that is out of memory can hand nothing over, but it can still delete. Where others hold
+-- the name too, what is gone then counts until `first`.
+local function let_next(state)
+    local free = not state.kind
+    local done, problem = pcall(try_next, state)
     if not done then
-        redis.call('DEL', lock)
+        if free then redis.call('DEL', lock) end
         error(problem)
     end
 end

@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The hand-over from holders that are gone to those in line. Included behind holders.lua.
+
+-- Requires: the server is not in quarantine.
+-- Gives what is free to the first in line, and on to the next as long as the next one fits: all
+-- that share in a row, as many permits as there are. Nobody overtakes one that does not fit. `me`
+-- is the caller, if it stands in line itself. Answers whether the caller is next: the way along the
+-- line ended before it, or at the end. A waiter whose place ran out is dropped, and so is one that
+-- wants more permits than there are. One that nobody hears for keeps its place (its connection may
+-- be coming back) but is passed over.
+local function hand_over(state, me)
+    local rank = 0
+    while true do
+        local who = redis.call('ZRANGE', line, rank, rank)[1]
+        if not who or who == me then return true end
+        local beat, claim, spare, kind, permits, most, channel = string.match(
+            redis.call('HGET', waiters, who) or '', '^(%d+) (%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
+        permits, most = tonumber(permits), tonumber(most)
+        if kind == 'p' then most = permits_of(most) end
+        if not beat or tonumber(beat) * 1000 < server_time() or permits > most then
+            forget(who)
+        elseif not fits(state, kind, permits, most) then
+            return false
+        elseif claim == '0' then
+            if tell(channel, who .. ' 0 0') > 0 then return false end
+            rank = rank + 1
+        else
+            local fence = draw_fence(tonumber(spare))
+            if tell(channel, who .. ' ' .. digits(fence) .. ' ' .. claim) > 0 then
+                admit(state, who, kind, permits, most, tonumber(claim), fence)
+                forget(who)
+                if kind == 'x' then return false end
+            else
+                rank = rank + 1
+            end
+        end
+    end
+end
+
+-- Writes down what came of it. A lock that nobody holds is left free for those in line alone; they
+-- look within a second.
+local function settle(state)
+    local waiting = state.marked and redis.call('EXISTS', line) == 1
+    if state.kind then
+        store(state, waiting)
+    elseif waiting then
+        redis.call('SET', lock, '+', 'PX', slack)
+    else
+        redis.call('DEL', lock)
+    end
+end

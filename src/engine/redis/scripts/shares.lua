@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Those who hold a name beside each other (holders.lua), for whoever lists the names. Changes
+-- nothing.
+--
+-- KEYS  1 holders
+-- ARGV  1 most
+-- Answers for each one, at most that many: client id, milliseconds left, permits, fence.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.ceil(time[2] / 1000)
+local all = redis.call('HGETALL', KEYS[1])
+local most = 4 * tonumber(ARGV[1])
+local found = {}
+for i = 1, #all, 2 do
+    local ends, permits, fence = string.match(all[i + 1], '^(%d+) (%d+) (%d+)$')
+    if tonumber(ends) >= now and #found < most then
+        local at = #found
+        found[at + 1] = string.sub(all[i], 1, 12)
+        found[at + 2] = tonumber(ends) - now
+        found[at + 3] = tonumber(permits)
+        found[at + 4] = tonumber(fence)
+    end
+end
+return found
