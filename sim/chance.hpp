@@ -27,9 +27,11 @@ public:
 
     /// Uniform in [least, most].
     std::int64_t between(std::int64_t least, std::int64_t most) {
-        return least + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(most - least) + 1));
+        return least +
+               static_cast<std::int64_t>(below(static_cast<std::uint64_t>(most - least) + 1));
     }
-    std::chrono::nanoseconds between(std::chrono::nanoseconds least, std::chrono::nanoseconds most) {
+    std::chrono::nanoseconds between(std::chrono::nanoseconds least,
+                                     std::chrono::nanoseconds most) {
         return std::chrono::nanoseconds(between(least.count(), most.count()));
     }
 

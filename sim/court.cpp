@@ -11,6 +11,7 @@
 #include "checkers/order_checker.hpp"
 #include "checkers/renewal_checker.hpp"
 #include "checkers/resource_checker.hpp"
+#include "checkers/scribe.hpp"
 
 #include <algorithm>
 
@@ -23,8 +24,8 @@ fault_set late_messages() {
     fault_set late;
     for (const fault kind :
          {fault::delay, fault::loss, fault::duplication, fault::reset, fault::cut, fault::clog,
-          fault::pause, fault::client_crash, fault::node_crash, fault::node_loss,
-          fault::clock_back, fault::clock_forward, fault::failover, fault::out_of_memory}) {
+          fault::pause, fault::client_crash, fault::node_crash, fault::node_loss, fault::clock_back,
+          fault::clock_forward, fault::failover, fault::out_of_memory}) {
         late.set(static_cast<std::size_t>(kind));
     }
     return late;
@@ -48,6 +49,10 @@ court::court(const plan& p) {
         judges_.push_back(std::make_unique<resource_checker>());
     }
     if (p.promised.order) judges_.push_back(std::make_unique<order_checker>());
+}
+
+void court::call_scribe() {
+    judges_.push_back(std::make_unique<scribe>());
 }
 
 std::vector<violation> court::found() const {

@@ -15,6 +15,9 @@ public:
     /// Those whose promises hold in a world with this plan.
     explicit court(const plan& p);
 
+    /// Writes everything down that is seen, for people.
+    void call_scribe();
+
     template <class Event>
     void see(const Event& what) {
         for (const auto& one : judges_) one->see(what);

@@ -43,7 +43,8 @@ public:
 
 private:
     [[nodiscard]] duration scaled(moment t) const noexcept {
-        return t + duration(t.count() / 1'000'000 * ppm_ + t.count() % 1'000'000 * ppm_ / 1'000'000);
+        return t +
+               duration(t.count() / 1'000'000 * ppm_ + t.count() % 1'000'000 * ppm_ / 1'000'000);
     }
 
     const timeline& world_;

@@ -54,7 +54,8 @@ private:
     [[nodiscard]] std::vector<std::size_t> candidates() const {
         moment horizon = moment::max();
         for (const std::size_t i : order_) {
-            if (done_[i] == '0' && all_[i].must_happen) horizon = std::min(horizon, all_[i].returned);
+            if (done_[i] == '0' && all_[i].must_happen)
+                horizon = std::min(horizon, all_[i].returned);
         }
         std::vector<std::size_t> next;
         for (const std::size_t i : order_) {

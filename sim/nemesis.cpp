@@ -12,9 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // Those that happen to somebody; the others are in every message or every clock.
-constexpr std::array acts{fault::reset,       fault::cut,           fault::clog,
-                          fault::pause,       fault::client_crash,  fault::fork,
-                          fault::node_crash,  fault::node_loss,     fault::clock_back,
+constexpr std::array acts{fault::reset,         fault::cut,          fault::clog,
+                          fault::pause,         fault::client_crash, fault::fork,
+                          fault::node_crash,    fault::node_loss,    fault::clock_back,
                           fault::clock_forward, fault::script_flush, fault::out_of_memory,
                           fault::failover};
 
@@ -61,9 +61,8 @@ void nemesis::strike_network(fault kind) {
         return;
     }
     const bool messages = draw_.coin();
-    victim.after(0ms, [&victim, messages] {
-        messages ? victim.store().deafen() : victim.store().reset();
-    });
+    victim.after(
+        0ms, [&victim, messages] { messages ? victim.store().deafen() : victim.store().reset(); });
 }
 
 void nemesis::strike_program(fault kind) {
@@ -98,9 +97,8 @@ void nemesis::strike_server(fault kind) {
         case fault::out_of_memory:
             world_.disturb_servers();
             victim.engine().out_of_memory(true);
-            world_.time().after(down, [this, number] {
-                world_.server(number).engine().out_of_memory(false);
-            });
+            world_.time().after(
+                down, [this, number] { world_.server(number).engine().out_of_memory(false); });
             return;
         case fault::failover: return fail_over();
         default: return set_clock(kind);
@@ -118,14 +116,14 @@ void nemesis::set_clock(fault kind) {
 // A Sentinel takes seconds to decide. Without a split brain the old master is dead by then.
 void nemesis::fail_over() {
     const auto to = static_cast<unsigned>(draw_.below(world_.how().nodes));
-    const moment lag = draw_.between(0ms, draw_.coin() ? 50ms : 2s);
     const bool split = world_.how().has(fault::split_brain) && draw_.coin();
-    world_.fail_over(to, lag, split ? draw_.between(100ms, 10s) : moment(0));
+    world_.fail_over(to, split ? draw_.between(100ms, 10s) : moment(0));
 }
 
 void nemesis::stop() {
     stopped_ = true;
-    for (unsigned i = 0; i < world_.how().nodes; ++i) world_.server(i).engine().out_of_memory(false);
+    for (unsigned i = 0; i < world_.how().nodes; ++i)
+        world_.server(i).engine().out_of_memory(false);
 }
 
 }  // namespace holdfast::sim

@@ -64,9 +64,8 @@ void node::keep_image() {
 }
 
 const memory::memory_image& node::image_at(moment as_of) const {
-    const auto after = std::ranges::upper_bound(images_, as_of, {}, [](const auto& one) {
-        return one.first;
-    });
+    const auto after =
+        std::ranges::upper_bound(images_, as_of, {}, [](const auto& one) { return one.first; });
     return after == images_.begin() ? nothing_ : std::prev(after)->second;
 }
 

@@ -12,9 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, fault_kinds> names{
-    "delay",      "loss",       "duplication",   "reset",        "cut",           "clog",
-    "pause",      "client_crash", "fork",        "drift",        "node_crash",    "node_loss",
-    "clock_back", "clock_forward", "script_flush", "out_of_memory", "failover",  "split_brain"};
+    "delay",      "loss",          "duplication",  "reset",         "cut",        "clog",
+    "pause",      "client_crash",  "fork",         "drift",         "node_crash", "node_loss",
+    "clock_back", "clock_forward", "script_flush", "out_of_memory", "failover",   "split_brain"};
 
 // How often a seed has each of them, in a thousand.
 constexpr std::array<unsigned, fault_kinds> how_often{500, 350, 350, 300, 300, 200, 350, 300, 100,
@@ -50,7 +50,11 @@ promises what_holds(const plan& p) {
     // A forward step in quarantine ends the quarantine; a back step sets the floor of fences back.
     if (forgets && p.has(fault::clock_back)) held.fences = false;
     if (p.has(fault::split_brain)) held.fences = held.exclusion;
-    if (p.has(fault::clock_back) || p.has(fault::clock_forward) || forgets) held.order = false;
+    // Without memory a server cannot write a line down, only delete.
+    if (p.has(fault::clock_back) || p.has(fault::clock_forward) || forgets ||
+        p.has(fault::out_of_memory)) {
+        held.order = false;
+    }
     return held;
 }
 
@@ -59,14 +63,13 @@ void draw_people(chance& draw, plan& p) {
     p.tasks = static_cast<unsigned>(draw.between(1, 2));
     p.names = draw.permille(700) ? 1 : 2;
     p.safety = draw.between(4s, 14s);
-    constexpr std::array<std::array<moment, 2>, 4> ttls{{{{60ms, 300ms}},
-                                                         {{200ms, 2s}},
-                                                         {{1s, 4s}},
-                                                         {{100ms, 5s}}}};
+    constexpr std::array<std::array<moment, 2>, 4> ttls{
+        {{{60ms, 300ms}}, {{200ms, 2s}}, {{1s, 4s}}, {{100ms, 5s}}}};
     const auto& ttl = ttls[draw.below(ttls.size())];
     p.ttl_least = ttl[0];
     p.ttl_most = ttl[1];
-    p.hold_most = draw.permille(600) ? draw.between(1ms, p.ttl_least) : draw.between(1ms, 2 * p.ttl_most);
+    p.hold_most =
+        draw.permille(600) ? draw.between(1ms, p.ttl_least) : draw.between(1ms, 2 * p.ttl_most);
     p.think_most = draw.between(1ms, 800ms);
     constexpr std::array<moment, 4> timeouts{80ms, 300ms, 1s, 3s};
     p.request_timeout = timeouts[draw.below(timeouts.size())];
@@ -74,6 +77,10 @@ void draw_people(chance& draw, plan& p) {
     p.barge = draw.permille(150) ? 300 : 0;
     p.try_once = draw.permille(500) ? 300 : 50;
     p.blocking = draw.permille(750);
+    const auto kind = draw.below(100);
+    p.held = kind < 60 ? custom::mutex : kind < 80 ? custom::shared : custom::permits;
+    p.permits = static_cast<unsigned>(draw.between(1, 4));
+    if (p.held != custom::mutex) p.tasks = static_cast<unsigned>(draw.between(1, 3));
 }
 
 void draw_rates(chance& draw, plan& p) {

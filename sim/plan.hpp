@@ -42,6 +42,9 @@ using fault_set = std::bitset<fault_kinds>;
 [[nodiscard]] std::string_view to_string(fault kind) noexcept;
 [[nodiscard]] std::string describe(const fault_set& faults);
 
+/// How names are held.
+enum class custom : std::uint8_t { mutex, shared, permits };
+
 enum class shape : std::uint8_t { single, replicated, quorum };
 
 /// What must hold in a world with these faults.
@@ -58,26 +61,28 @@ struct plan {
     unsigned processes = 3;
     unsigned tasks = 2;  ///< Of each process.
     unsigned names = 1;
-    moment safety{};  ///< How long the phase with faults lasts.
+    custom held = custom::mutex;
+    unsigned permits = 3;  ///< Of a semaphore.
+    moment safety{};       ///< How long the phase with faults lasts.
     moment ttl_least{};
     moment ttl_most{};
     moment hold_most{};
     moment think_most{};
     moment request_timeout{};
-    moment quarantine{};     ///< Zero: none.
-    unsigned replicas = 0;   ///< That must confirm.
-    unsigned passes = 0;     ///< Local passes of those who wait.
-    unsigned barge = 0;      ///< In a thousand.
-    unsigned try_once = 0;   ///< In a thousand.
-    bool blocking = true;    ///< Programs call as blocking ones do: the swift way first.
+    moment quarantine{};    ///< Zero: none.
+    unsigned replicas = 0;  ///< That must confirm.
+    unsigned passes = 0;    ///< Local passes of those who wait.
+    unsigned barge = 0;     ///< In a thousand.
+    unsigned try_once = 0;  ///< In a thousand.
+    bool blocking = true;   ///< Programs call as blocking ones do: the swift way first.
 
     fault_set faults;
-    moment latency{};        ///< One way, about.
-    unsigned slow = 0;       ///< Messages in a thousand that are slow …
-    moment slowest{};        ///< … up to this.
-    unsigned lost = 0;       ///< Messages in a thousand.
-    unsigned doubled = 0;    ///< Of those that may be sent again, in a thousand.
-    moment between_faults{}; ///< About, of those that happen to somebody.
+    moment latency{};            ///< One way, about.
+    unsigned slow = 0;           ///< Messages in a thousand that are slow …
+    moment slowest{};            ///< … up to this.
+    unsigned lost = 0;           ///< Messages in a thousand.
+    unsigned doubled = 0;        ///< Of those that may be sent again, in a thousand.
+    moment between_faults{};     ///< About, of those that happen to somebody.
     std::int64_t drift_ppm = 0;  ///< At most, to either side.
 
     promises promised;
@@ -91,7 +96,7 @@ struct limits {
     moment safety = moment::max();  ///< At most.
     shape only = shape::single;
     bool any_shape = true;
-    unsigned processes = 99;        ///< At most.
+    unsigned processes = 99;  ///< At most.
 };
 
 [[nodiscard]] plan draw_plan(std::uint64_t seed, const limits& bounds);

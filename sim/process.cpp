@@ -81,8 +81,8 @@ void process::run_background() {
     if (when >= planned_step_ && planned_step_ > world_.now()) return;
     planned_step_ = when;
     world_.time().at(when, guarded([this, when] {
-        if (planned_step_ == when) planned_step_ = moment::max();
-    }));
+                         if (planned_step_ == when) planned_step_ = moment::max();
+                     }));
 }
 
 void process::pause(moment until) {
@@ -136,7 +136,7 @@ std::string process::use_in_child() {
     }
     bool refused = false;
     const auto name = lock_name::make("n0");
-    runtime_->acquire_async(*name, {}, [&](const result<lease>& got) { refused = !got; });
+    runtime_->acquire_async(*name, {}, {}, [&](const result<lease>& got) { refused = !got; });
     if (!refused) wrong = "a child acquired by its parent's client";
     runtime_->close();
     detail::pretend_fork(-1);
@@ -196,24 +196,36 @@ acquire_options process::options_of(const task& who) {
     return options;
 }
 
+lease_mode process::draw_mode() {
+    const plan& how = world_.how();
+    const bool shares = draw_.permille(600);
+    const auto some = static_cast<std::uint32_t>(draw_.between(1, how.permits));
+    if (how.held == custom::permits) return {lease_mode::kind::permit, some, how.permits};
+    if (how.held == custom::shared && shares) return {lease_mode::kind::shared};
+    return {};
+}
+
 void process::begin_call(task& who) {
     who.last = finishing_;
     who.stop = {};
     const acquire_options options = options_of(who);
-    const auto name = lock_name::make(who.last ? "n0" : "n" + std::to_string(draw_.below(
-                                                            world_.how().names)));
+    const auto name =
+        lock_name::make(who.last ? "n0" : "n" + std::to_string(draw_.below(world_.how().names)));
     const std::uint64_t call = world_.next_number();
     const moment began = world_.now();
     moment must_end = began + options.wait + 100ms;
-    if (options.wait == duration::zero()) must_end = began + 2 * world_.how().request_timeout + 100ms;
+    if (options.wait == duration::zero())
+        must_end = began + 2 * world_.how().request_timeout + 100ms;
     if (options.wait == forever) must_end = for_ever;
-    world_.judges().see(seen::call_began{began, call, number_, name->value(), {},
+    const lease_mode mode = draw_mode();
+    who.mode = mode;
+    world_.judges().see(seen::call_began{began, call, number_, name->value(), mode,
                                          options.wait != duration::zero(), must_end, who.last});
     ++calls_open_;
     if (!who.last && draw_.permille(40)) {
         after(draw_.between(1ms, 2s), [&who, stop = who.stop]() mutable { stop.request_stop(); });
     }
-    runtime_->acquire_async(*name, options,
+    runtime_->acquire_async(*name, options, mode,
                             [this, me = weak_from_this(), &who, call, began](result<lease> got) {
                                 const auto self = me.lock();
                                 if (self == nullptr || dead_) return;
@@ -228,7 +240,7 @@ void process::call_ended(task& who, std::uint64_t call, moment began, result<lea
         who.mine = std::make_unique<holding>(world_.next_number(), std::move(*got));
         ++holds_;
         world_.judges().see(seen::holding_began{world_.now(), who.mine->number, call, number_,
-                                                who.mine->held.name().value(), {},
+                                                who.mine->held.name().value(), who.mode,
                                                 who.mine->held.fence(), who.mine.get()});
     }
     world_.judges().see(seen::call_ended{
@@ -279,17 +291,18 @@ void process::release(task& who) {
     }
     const moment began = world_.now();
     ++calls_open_;
-    std::move(mine->held).release_async(
-        [this, me = weak_from_this(), &who, began, number = mine->number](result<void> said) {
-            const auto self = me.lock();
-            if (self == nullptr || dead_) return;
-            --calls_open_;
-            world_.time().mark(said ? 0 : static_cast<std::uint64_t>(said.error().code));
-            world_.judges().see(seen::release_ended{
-                world_.now(), number, said ? std::nullopt : std::optional(said.error().code), began,
-                began + world_.how().request_timeout, stood_still_since(began)});
-            think(who);
-        });
+    std::move(mine->held)
+        .release_async(
+            [this, me = weak_from_this(), &who, began, number = mine->number](result<void> said) {
+                const auto self = me.lock();
+                if (self == nullptr || dead_) return;
+                --calls_open_;
+                world_.time().mark(said ? 0 : static_cast<std::uint64_t>(said.error().code));
+                world_.judges().see(seen::release_ended{
+                    world_.now(), number, said ? std::nullopt : std::optional(said.error().code),
+                    began, began + world_.how().request_timeout, stood_still_since(began)});
+                think(who);
+            });
 }
 
 }  // namespace holdfast::sim

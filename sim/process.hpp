@@ -79,7 +79,8 @@ private:
         return [me = weak_from_this(), what = std::move(what)](Args... args) {
             const auto self = me.lock();
             if (self == nullptr || self->dead_) return;
-            self->happen([what, ... kept = std::move(args)]() mutable { what(std::move(kept)...); });
+            self->happen(
+                [what, ... kept = std::move(args)]() mutable { what(std::move(kept)...); });
         };
     }
 
@@ -97,6 +98,7 @@ private:
     void end_work(task& who);
     void release(task& who);
     [[nodiscard]] acquire_options options_of(const task& who);
+    [[nodiscard]] lease_mode draw_mode();
 
     world& world_;
     const unsigned number_;

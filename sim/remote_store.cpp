@@ -6,6 +6,7 @@
 
 #include "core/mutation.hpp"
 #include "engine/redis/grant_message.hpp"
+#include "engine/redis/replica_word.hpp"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,8 @@ struct remote_store::conversation {
     bool waits = false;     ///< For an answer.
     bool was_sent = false;  ///< This trip's commands, on any connection.
     bool over = false;
+    bool confirming = false;  ///< Only the replicas' word is missing.
+    moment written{};         ///< When the server carried it out.
 };
 
 remote_store::remote_store(world& around, process& host, const command_lease_options& options)
@@ -49,7 +52,7 @@ remote_store::remote_store(world& around, process& host, const command_lease_opt
 }
 
 capabilities remote_store::can() const noexcept {
-    return {.fencing = true, .fair = true, .pushes = true};
+    return {.shared = true, .permits = true, .fencing = true, .fair = true, .pushes = true};
 }
 
 void remote_store::exchange(std::span<const lease_request> /*requests*/,
@@ -69,9 +72,9 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
     if (host_.dead()) return;
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const bool exchanged = host_.blocking() &&
-                               (std::holds_alternative<ask::acquire>(requests[i]) ||
-                                std::holds_alternative<ask::release>(requests[i]));
+        const bool exchanged =
+            host_.blocking() && (std::holds_alternative<ask::acquire>(requests[i]) ||
+                                 std::holds_alternative<ask::release>(requests[i]));
         const bool recent = contended_.recent(name_of(requests[i]), host_.time().now());
         const lease_way way = exchanged && !recent ? lease_way::swift : lease_way::full;
         const auto one = std::make_shared<conversation>(options_, std::move(requests[i]), way);
@@ -122,6 +125,7 @@ void remote_store::dispatch(const talk& one) {
 void remote_store::hear_replies(const talk& one, unsigned trip, std::vector<reply> replies) {
     if (one->over || trip != one->trip || !one->waits) return;
     one->waits = false;
+    one->written = world_.now();  // at the latest
     for (std::size_t i = 0; i < replies.size(); ++i) {
         wire_command& said = one->batch[i];
         if (!says(replies[i], "NOSCRIPT") || said.body == nullptr) continue;
@@ -150,21 +154,46 @@ void remote_store::finish_trip(const talk& one, std::span<result<reply>> replies
     auto meant = one->talk.hear(replies);
     if (one->talk.contended()) contended_.note(name_of(one->request), host_.time().now());
     if (!meant) return next_trip(one);
+    const bool counts = *meant && must_be_confirmed(**meant);
+    if (options_.replicas > 0 && counts) return confirm(one, std::move(*meant));
     answer(one, std::move(*meant));
+}
+
+// As replicated_lanes does it: WAIT speaks of the writes of its own connection.
+void remote_store::confirm(const talk& one, result<lease_reply> meant) {
+    one->waits = true;
+    one->confirming = true;
+    const unsigned trip = ++one->trip;
+    const bool elsewhere = mutation("waits_on_another_connection");
+    world_.confirm({.process = host_.number(),
+                    .node = commands_.node,
+                    .incarnation = commands_.incarnation,
+                    .written = elsewhere ? moment(0) : one->written,
+                    .replicas = options_.replicas,
+                    .patience = options_.replica_wait},
+                   host_.guarded([this, one, trip, meant](unsigned heard) {
+                       if (one->over || trip != one->trip) return;
+                       if (heard >= options_.replicas || mutation("unconfirmed_grants_count")) {
+                           return answer(one, meant);
+                       }
+                       answer(one, unconfirmed(name_of(one->request), "too few replicas"));
+                   }));
 }
 
 void remote_store::answer(const talk& one, result<lease_reply> reply) {
     one->over = true;
     std::erase(open_, one);
     std::erase(waiting_, one);
-    world_.judges().see(
-        seen::request_answered{world_.now(), host_.number(), one->request, reply});
-    one->tell(std::move(reply));
+    one->tell(reply);
+    world_.judges().see(seen::request_answered{world_.now(), host_.number(), one->request, reply});
 }
 
 void remote_store::time_is_up(const talk& one) {
     if (one->over) return;
     std::erase(waiting_, one);
+    if (one->confirming) {
+        return answer(one, unconfirmed(name_of(one->request), "no answer in time"));
+    }
     fail_trip(one, one->was_sent ? errc::outcome_unknown : errc::timed_out, "no answer in time");
 }
 
@@ -176,7 +205,9 @@ void remote_store::reset() {
     for (const talk& one : asked) {
         if (one->over || !one->waits) continue;
         one->waits = false;
-        if (std::ranges::all_of(one->batch, &wire_command::may_repeat)) {
+        if (one->confirming) {
+            answer(one, unconfirmed(name_of(one->request), "the connection ended"));
+        } else if (std::ranges::all_of(one->batch, &wire_command::may_repeat)) {
             waiting_.push_back(one);
         } else {
             fail_trip(one, errc::outcome_unknown, "the connection ended");
@@ -229,14 +260,13 @@ void remote_store::subscribe() {
     const unsigned epoch = ++ear_.epoch;
     ear_.node = world_.master_for(host_.number());
     ear_.incarnation = world_.server(ear_.node).incarnation();
-    world_.subscribe({.process = host_.number(),
-                      .node = ear_.node,
-                      .incarnation = ear_.incarnation,
-                      .channel = channel_},
-                     host_.guarded([this, epoch] { subscribed(epoch); }),
-                     host_.guarded([this, epoch](const std::string& text) {
-                         hear_grant(epoch, text);
-                     }));
+    world_.subscribe(
+        {.process = host_.number(),
+         .node = ear_.node,
+         .incarnation = ear_.incarnation,
+         .channel = channel_},
+        host_.guarded([this, epoch] { subscribed(epoch); }),
+        host_.guarded([this, epoch](const std::string& text) { hear_grant(epoch, text); }));
     host_.after(connect_patience, [this, epoch] {
         if (epoch == ear_.epoch && !ear_.open) subscribe();
     });
@@ -246,6 +276,8 @@ void remote_store::subscribe() {
 void remote_store::subscribed(unsigned epoch) {
     if (epoch != ear_.epoch) return;
     ear_.open = true;
+    // Who asked before could not be heard.
+    world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
     if (std::exchange(heard_before_, true) && handler_) handler_(look_again{});
 }
 
@@ -253,8 +285,11 @@ void remote_store::hear_grant(unsigned epoch, const std::string& text) {
     if (epoch != ear_.epoch || !handler_) return;
     const auto given = parse_grant(text);
     if (!given) return;
-    world_.judges().see(seen::push_heard{world_.now(), host_.number(), *given});
-    handler_(*given);
+    // No replica has confirmed a hand-over yet: its waiter asks again, as command_lease_store does.
+    handed_over told = *given;
+    if (options_.replicas > 0) told.ttl = duration::zero();
+    world_.judges().see(seen::push_heard{world_.now(), host_.number(), told});
+    handler_(told);
 }
 
 }  // namespace holdfast::sim

@@ -56,6 +56,7 @@ private:
     void hear_replies(const talk& one, unsigned trip, std::vector<reply> replies);
     void fail_trip(const talk& one, errc code, const std::string& why);
     void finish_trip(const talk& one, std::span<result<reply>> replies);
+    void confirm(const talk& one, result<lease_reply> meant);
     void answer(const talk& one, result<lease_reply> reply);
     void time_is_up(const talk& one);
     void connect();

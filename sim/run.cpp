@@ -8,10 +8,11 @@
 
 namespace holdfast::sim {
 
-verdict run_seed(std::uint64_t seed, const limits& bounds) {
+verdict run_seed(std::uint64_t seed, const limits& bounds, writing what) {
     verdict result;
     result.how = draw_plan(seed, bounds);
     court judges(result.how);
+    if (what == writing::everything) judges.call_scribe();
     world here(result.how, judges);
     const bool ended = here.run();
     result.found = judges.found();

@@ -19,7 +19,11 @@ struct verdict {
     [[nodiscard]] bool good() const noexcept { return found.empty(); }
 };
 
-[[nodiscard]] verdict run_seed(std::uint64_t seed, const limits& bounds);
+/// Whether everything that is seen is written to stdout.
+enum class writing : std::uint8_t { nothing, everything };
+
+[[nodiscard]] verdict run_seed(std::uint64_t seed, const limits& bounds,
+                               writing what = writing::nothing);
 
 /// Takes away what the failure does not need: faults one by one, then programs, then time. What is
 /// left still fails by the same checker.

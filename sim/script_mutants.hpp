@@ -11,7 +11,4 @@ namespace holdfast::sim {
 /// Without HOLDFAST_MUTANTS it does nothing.
 void mutate_script(std::vector<std::string_view>& words);
 
-/// Whether every bug still finds the text that it changes; else the name of one that does not.
-[[nodiscard]] std::string_view stale_script_mutant();
-
 }  // namespace holdfast::sim

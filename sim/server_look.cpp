@@ -32,7 +32,9 @@ bool lease_alive(const memory_image::entry& one, std::string_view value, std::in
 }  // namespace
 
 std::string world::left_of(const process& one) {
-    const bool forgets = plan_.has(fault::node_loss) || plan_.has(fault::failover);
+    // After these a lease outlives what its program knows of it: by the ttl, or by the step.
+    const bool forgets =
+        plan_.has(fault::node_loss) || plan_.has(fault::failover) || plan_.has(fault::clock_back);
     node& there = *servers_[master_];
     if (forgets || !there.up() || late_requests_of_.contains(one.number())) return {};
     const std::string id = one.client_prefix();

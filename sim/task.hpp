@@ -24,6 +24,7 @@ struct process::holding final : believer {
 struct process::task {
     std::unique_ptr<holding> mine;
     std::stop_source stop;
+    lease_mode mode;    ///< Of its call.
     bool last = false;  ///< This is the call after which it is done.
     bool done = false;
 };

@@ -25,9 +25,8 @@ command_lease_options options_for(const plan& p) {
 
 world::world(const plan& p, court& judges)
     : plan_(p), options_(options_for(p)), judges_(judges), net_(time_, p), draw_(p.seed, 4) {
-    net_.on_trouble([this](unsigned number) {
-        judges_.see(seen::process_disturbed{now(), number});
-    });
+    net_.on_trouble(
+        [this](unsigned number) { judges_.see(seen::process_disturbed{now(), number}); });
 }
 
 world::~world() = default;
@@ -39,6 +38,7 @@ void world::populate() {
         const std::int64_t drift = draw_.between(-plan_.drift_ppm, plan_.drift_ppm);
         servers_.push_back(std::make_unique<node>(time_, draw_.next(), offset, drift));
         servers_.back()->keep_images(forgets || plan_.has(fault::node_crash));
+        lags_.push_back(draw_.between(0ms, draw_.coin() ? 5ms : 800ms));
         servers_.back()->is_master = plan_.servers != shape::replicated || i == 0;
     }
     for (unsigned i = 0; i < plan_.processes; ++i) programs_.push_back(make_program());
@@ -97,15 +97,62 @@ void world::send_commands(const command_parcel& what,
                       answered = std::move(answered)](node& there) {
         note_arrival(request, back.process);
         std::vector<reply> replies(
-            batch.size(),
-            reply::error("READONLY You can't write against a read only replica."));
-        if (there.is_master) replies = there.carry_out(batch);
-        net_.carry(back, [answered, replies] { answered(replies); });
+            batch.size(), reply::error("READONLY You can't write against a read only replica."));
+        const auto tell = [this, back, answered](const std::vector<reply>& said) {
+            net_.carry(back, [answered, said] { answered(said); });
+        };
+        if (!there.is_master) return tell(replies);
+        carry_on(there, batch, {}, tell);
     };
     const auto gone = [this, back, refused = std::move(refused)] { net_.carry(back, refused); };
     net_.carry({what.process, what.node, direction::to_server, what.may_repeat},
                [this, act, gone, node = what.node, incarnation = what.incarnation] {
                    at_server(node, incarnation, act, gone);
+               });
+}
+
+// Commands of one pipeline are not one step: another connection's may come between them, and the
+// server may die there.
+void world::carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
+                     std::function<void(std::vector<reply>)> done) {
+    const wire_batch first{batch.front()};
+    so_far.push_back(there.carry_out(first).front());
+    batch.erase(batch.begin());
+    if (batch.empty()) return done(std::move(so_far));
+    const moment gap = draw_.permille(500) ? moment(0) : draw_.between(0us, 2ms);
+    time_.after(gap, [this, &there, incarnation = there.incarnation(), batch = std::move(batch),
+                      so_far = std::move(so_far), done = std::move(done)]() mutable {
+        if (!there.up() || there.incarnation() != incarnation) return;
+        carry_on(there, std::move(batch), std::move(so_far), std::move(done));
+    });
+}
+
+// When the replica has what was written then; never if it does not follow that master any more.
+moment world::acknowledged(unsigned replica, unsigned master, moment written) const {
+    if (replica == master || !servers_[replica]->up()) return moment::max();
+    const moment when = written + lags_[replica];
+    const auto cut = cut_off_.find(master);
+    return cut != cut_off_.end() && when > cut->second ? moment::max() : when;
+}
+
+void world::confirm(const confirm_parcel& what, std::function<void(unsigned)> answered) {
+    const network::parcel back{what.process, what.node, direction::to_program};
+    const auto act = [this, back, what, answered](node& /*there*/) {
+        std::vector<moment> heard;
+        for (unsigned i = 0; i < servers_.size(); ++i) {
+            heard.push_back(acknowledged(i, what.node, what.written));
+        }
+        std::ranges::sort(heard);
+        const moment end = now() + what.patience;
+        const moment enough = std::max(now(), heard[what.replicas - 1]);
+        time_.at(std::min(enough, end), [this, back, answered, heard] {
+            const auto count = std::ranges::count_if(heard, [&](moment t) { return t <= now(); });
+            net_.carry(back, [answered, count] { answered(static_cast<unsigned>(count)); });
+        });
+    };
+    net_.carry({what.process, what.node, direction::to_server},
+               [this, act, node = what.node, incarnation = what.incarnation] {
+                   at_server(node, incarnation, act, [] {});
                });
 }
 
@@ -177,9 +224,8 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
     there.crash();
     disturb_servers();
     for (const auto& one : programs_) {
-        one->after(draw_.between(0ms, 30ms), [one = one.get(), number] {
-            one->store().server_gone(number);
-        });
+        one->after(draw_.between(0ms, 30ms),
+                   [one = one.get(), number] { one->store().server_gone(number); });
     }
     time_.after(down, [&there, died, lost] {
         if (lost && *lost == moment::max()) {
@@ -191,12 +237,14 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
 }
 
 // The old master may go on for a while; those who do not know of the new one go on with it.
-void world::fail_over(unsigned to, moment lag, moment old_goes_on) {
+void world::fail_over(unsigned to, moment old_goes_on) {
     node& old = *servers_[master_];
     node& heir = *servers_[to];
     if (to == master_ || !heir.up()) return;
     disturb_servers();
-    heir.take_over(old, now() - lag);
+    heir.take_over(old, now() - lags_[to]);
+    cut_off_[master_] = now();
+    cut_off_.erase(to);
     old_master_ = master_;
     master_ = to;
     old_master_until_ = now() + old_goes_on;

@@ -52,9 +52,18 @@ public:
         const lease_request& request;
         wire_batch batch;
     };
-    void send_commands(const command_parcel& what,
-                       std::function<void(std::vector<reply>)> answered,
+    void send_commands(const command_parcel& what, std::function<void(std::vector<reply>)> answered,
                        std::function<void()> refused);
+    struct confirm_parcel {
+        unsigned process;
+        unsigned node;
+        unsigned incarnation;
+        moment written;  ///< The last write of the connection that asks.
+        unsigned replicas;
+        moment patience;
+    };
+    /// WAIT: how many replicas have that write, as soon as they are enough.
+    void confirm(const confirm_parcel& what, std::function<void(unsigned)> answered);
     struct call_parcel {
         unsigned process;
         unsigned node;
@@ -86,7 +95,7 @@ public:
     void restart_server(unsigned number, moment down, std::optional<moment> lost);
     void replace_program(std::size_t index);
     void disturb_servers();
-    void fail_over(unsigned to, moment lag, moment old_goes_on);
+    void fail_over(unsigned to, moment old_goes_on);
     void note_step_back(moment by) { stepped_back_ += by; }
 
     /// The whole life. False if it did not come to an end.
@@ -95,6 +104,9 @@ public:
 private:
     void populate();
     [[nodiscard]] std::shared_ptr<process> make_program();
+    [[nodiscard]] moment acknowledged(unsigned replica, unsigned master, moment written) const;
+    void carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
+                  std::function<void(std::vector<reply>)> done);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
     void note_arrival(const lease_request& request, unsigned process);
@@ -110,6 +122,9 @@ private:
     std::uint64_t numbers_ = 0;
     unsigned processes_ = 0;
     unsigned master_ = 0;
+    std::vector<moment> lags_;  ///< Of each server, as a replica.
+    std::map<unsigned, moment>
+        cut_off_;  ///< Old masters, which nobody follows any more, since when.
     moment stepped_back_{0};
     moment old_master_until_{0};
     unsigned old_master_ = 0;
@@ -119,8 +134,8 @@ private:
         std::uint64_t value = 0;
     };
     std::map<std::string, resource> resources_;
-    std::set<std::string> ended_owners_;       ///< The servers carried out their last request.
-    std::set<unsigned> late_requests_of_;      ///< Programs of which one came after that.
+    std::set<std::string> ended_owners_;   ///< The servers carried out their last request.
+    std::set<unsigned> late_requests_of_;  ///< Programs of which one came after that.
 };
 
 }  // namespace holdfast::sim

@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::size_t most_configurations = 20'000;
 
-using kind = lock_operation::kind;
+using op_kind = lock_operation::kind;
 
 std::string describe(const lock_operation& op) {
-    const std::string_view what = op.what == kind::acquire ? "acquire"
-                                  : op.what == kind::end   ? "end"
-                                                           : "refused";
+    const std::string_view what = op.what == op_kind::acquire ? "acquire"
+                                  : op.what == op_kind::end   ? "end"
+                                                              : "refused";
     return fmt::format("{} by {} (fence {}) called at {} us", what, op.holder, op.fence,
                        op.called.count() / 1000);
 }
@@ -33,7 +33,7 @@ void history_checker::see(const seen::call_began& e) {
 void history_checker::see(const seen::holding_began& e) {
     const auto found = calls_.find(e.call);
     if (found == calls_.end() || e.mode.type != lease_mode::kind::exclusive) return;
-    by_name_[e.name].push_back({.what = kind::acquire,
+    by_name_[e.name].push_back({.what = op_kind::acquire,
                                 .holder = e.holding,
                                 .fence = e.fence.value,
                                 .called = found->second.began.at,
@@ -44,11 +44,11 @@ void history_checker::see(const seen::holding_began& e) {
 // It was not granted, but it may have held the name for a while without knowing it.
 void history_checker::may_have_held(const call& one) {
     auto& all = by_name_[one.began.name];
-    all.push_back({.what = kind::acquire,
+    all.push_back({.what = op_kind::acquire,
                    .holder = one.began.call,
                    .called = one.began.at,
                    .must_happen = false});
-    all.push_back({.what = kind::end,
+    all.push_back({.what = op_kind::end,
                    .holder = one.began.call,
                    .called = one.began.at,
                    .must_happen = false});
@@ -60,7 +60,7 @@ void history_checker::see(const seen::call_ended& e) {
     const call& one = found->second;
     if (e.problem == errc::busy && !one.began.waits) {
         if (exact_ && !one.others_waited) {
-            by_name_[one.began.name].push_back({.what = kind::refused,
+            by_name_[one.began.name].push_back({.what = op_kind::refused,
                                                 .holder = e.call,
                                                 .called = one.began.at,
                                                 .returned = e.at});
@@ -73,7 +73,7 @@ void history_checker::see(const seen::call_ended& e) {
 
 std::size_t history_checker::add_end(std::uint64_t number, const holding& one, moment from) {
     auto& all = by_name_[one.name];
-    all.push_back({.what = kind::end, .holder = number, .called = from, .must_happen = false});
+    all.push_back({.what = op_kind::end, .holder = number, .called = from, .must_happen = false});
     return all.size() - 1;
 }
 
@@ -114,8 +114,8 @@ void history_checker::see(const seen::world_ended& e) {
     for (const auto& [name, all] : by_name_) {
         const auto found = linearize(all, most_configurations);
         if (found.possible) continue;
-        std::string text = fmt::format("'{}': {} operations in no possible order; stuck at",
-                                       name, all.size());
+        std::string text =
+            fmt::format("'{}': {} operations in no possible order; stuck at", name, all.size());
         for (const std::size_t i : found.stuck_at) text += fmt::format(" [{}]", describe(all[i]));
         constexpr std::size_t longest = 600;
         if (text.size() > longest) text.resize(longest);

@@ -65,7 +65,8 @@ bool herald::tell_one(desk& desk, std::unique_lock<std::mutex>& held) {
 
 void herald::step() {
     std::unique_lock held(desk_->mutex);
-    while (tell_one(*desk_, held)) {}
+    while (tell_one(*desk_, held)) {
+    }
 }
 
 void herald::close() {

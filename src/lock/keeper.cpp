@@ -73,7 +73,8 @@ void keeper::run() {
 
 time_point keeper::step() {
     std::unique_lock held(desk_->mutex);
-    while (tend(held)) {}
+    while (tend(held)) {
+    }
     return desk_->next_wake();
 }
 

@@ -14,7 +14,8 @@ struct copy_out {
     copied operator()(const std::string& text) const { return text; }
     copied operator()(const std::unique_ptr<hash_value>& from) const {
         memory_image::hash out;
-        for (auto* n = from->first(); n != nullptr; n = n->after) out.emplace_back(n->key, n->value);
+        for (auto* n = from->first(); n != nullptr; n = n->after)
+            out.emplace_back(n->key, n->value);
         return out;
     }
     copied operator()(const std::unique_ptr<list_value>& from) const {
