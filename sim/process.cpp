@@ -147,7 +147,9 @@ std::string process::use_in_child() {
 void process::look_whether_idle() {
     const bool rests = calls_open_ == 0 && holds_ == 0 && store_->under_way() == 0 &&
                        runtime_->statistics().held == 0 && runtime_->step() == time_point::max();
-    if (!rests || !busy_since_idle_ || world_.net().on_their_way(number_) > 0) return;
+    if (!rests || !busy_since_idle_ || world_.now() < lost_until_ ||
+        world_.net().on_their_way(number_) > 0)
+        return;
     busy_since_idle_ = false;
     world_.judges().see(seen::process_idle{world_.now(), number_, world_.left_of(*this)});
 }
@@ -282,7 +284,9 @@ void process::end_work(task& who) {
 
 void process::release(task& who) {
     const auto mine = std::move(who.mine);
-    world_.judges().see(seen::holding_ended{world_.now(), mine->number, !mine->held.held()});
+    const bool lost = !mine->held.held();
+    if (lost) lost_until_ = world_.now() + world_.how().ttl_most;
+    world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost});
     --holds_;
     if (draw_.permille(250) && !who.last) {  // its destructor gives it back
         const lease left = std::move(mine->held);

@@ -118,6 +118,7 @@ private:
     bool finishing_ = false;
     bool dead_ = false;
     bool busy_since_idle_ = false;
+    moment lost_until_{0};  ///< The server may have what was lost until then.
     bool stepping_ = false;
 };
 

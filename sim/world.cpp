@@ -265,6 +265,7 @@ bool world::run() {
     if (!time_.run_until(plan_.safety, most_events)) return false;
     trouble.stop();
     net_.heal();
+    std::ranges::fill(lags_, moment(1ms));
     const moment patience = 8 * plan_.ttl_most + 12s + plan_.quarantine + stepped_back_;
     for (const auto& one : programs_) one->finish_up(patience);
     const auto busy = [&] {

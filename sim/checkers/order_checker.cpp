@@ -3,7 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Whoever no fault has met hears of its grant within this time, or looks.
+constexpr moment message_time = 1500ms;
+
+}  // namespace
 
 void order_checker::see(const seen::request_sent& e) {
     if (const auto* asked = std::get_if<ask::acquire>(&e.request)) {
@@ -22,7 +32,7 @@ void order_checker::see(const seen::request_answered& e) {
     const auto found = askers_.find(asked->owner.value());
     if (found == askers_.end()) return;
     if (std::holds_alternative<answer::granted>(*e.reply)) {
-        granted(found->first, e.at);
+        granted(found->first, std::get<answer::granted>(*e.reply).fence, e.at);
     } else if (asked->otherwise == ask::when_busy::refuse) {
         askers_.erase(found);
     } else if (found->second.in_line == moment::max()) {
@@ -31,23 +41,35 @@ void order_checker::see(const seen::request_answered& e) {
 }
 
 void order_checker::see(const seen::push_heard& e) {
-    if (e.given.ttl > duration::zero()) granted(e.given.owner.value(), e.at);
+    if (e.given.ttl > duration::zero()) granted(e.given.owner.value(), e.given.fence, e.at);
 }
 
-void order_checker::granted(const std::string& owner, moment at) {
+void order_checker::granted(const std::string& owner, fencing_token fence, moment at) {
     const auto found = askers_.find(owner);
     if (found == askers_.end() || found->second.granted) return;
     asker& lucky = found->second;
     lucky.granted = true;
+    if (!lucky.disturbed && lucky.overtaken_by != 0 && lucky.overtaken_by < fence.value) {
+        complain(at, fmt::format("'{}': process {} has stood in line since {} us and was granted "
+                                 "fence {}, after one that came later was granted {}",
+                                 lucky.name, lucky.process, lucky.in_line.count() / 1000,
+                                 fence.value, lucky.overtaken_by));
+    }
     if (lucky.barges) return;
-    for (const auto& [other, first] : askers_) {
+    for (auto& [other, first] : askers_) {
         if (first.name != lucky.name || first.granted || first.barges) continue;
         if (first.disturbed) continue;
+        if (at - std::min(first.overtaken, at) > message_time) {
+            complain(at, fmt::format("'{}': process {} has stood in line since {} us, and others "
+                                     "that came later were granted at {} us",
+                                     first.name, first.process, first.in_line.count() / 1000,
+                                     first.overtaken.count() / 1000));
+            first.disturbed = true;  // once is enough
+        }
         if (first.in_line >= lucky.asked) continue;
-        complain(at, fmt::format("'{}': process {} asked at {} us and was granted before process "
-                                 "{}, which has stood in line since {} us",
-                                 lucky.name, lucky.process, lucky.asked.count() / 1000,
-                                 first.process, first.in_line.count() / 1000));
+        const std::uint64_t lowest = first.overtaken_by;
+        first.overtaken_by = lowest == 0 ? fence.value : std::min(lowest, fence.value);
+        first.overtaken = std::min(first.overtaken, at);
     }
 }
 

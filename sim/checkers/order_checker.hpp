@@ -11,6 +11,9 @@
 /// Who was told to wait before another even asked is granted first. It counts only those whom no
 /// fault has met since they came: a waiter that cannot be heard is passed over, and must be.
 /// Whoever barges neither has nor respects a place.
+///
+/// Where several are granted at once (readers, permits) they hear of it in any order; their fences
+/// say in which order they were served, unless one does not hear of anything for long.
 namespace holdfast::sim {
 
 class order_checker final : public checker {
@@ -34,9 +37,11 @@ private:
         moment asked;
         moment in_line = moment::max();
         bool granted = false;
-        bool disturbed = false;  ///< It may have lost its place.
+        std::uint64_t overtaken_by = 0;    ///< The lowest fence of a later one, and …
+        moment overtaken = moment::max();  ///< … when that one was heard of.
+        bool disturbed = false;            ///< It may have lost its place.
     };
-    void granted(const std::string& owner, moment at);
+    void granted(const std::string& owner, fencing_token fence, moment at);
 
     std::map<std::string, asker> askers_;  ///< By owner.
 };

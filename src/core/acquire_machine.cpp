@@ -74,6 +74,8 @@ acquire_machine::action acquire_machine::granted(const answer::granted& given, t
     const time_point end = believed_until(from, given.ttl);
     if (now >= end && !mutation("late_grant_is_believed")) {
         maybe_there_ = true;
+        // Who has time asks again: whatever is left of it is renewed.
+        if (stands_in_line() && now < plan_.wait_until) return ask(now);
         return leave({errc::unavailable,
                       fmt::format("the engine granted '{}' so late that the lease had run out",
                                   plan_.name.value())},
