@@ -52,6 +52,23 @@ fuzz:  ## Search for a minute for bytes of a server that the Redis client cannot
 	build/fuzz/fuzz/reply_path_fuzzer -max_total_time=60 -artifact_prefix=build/fuzz/found/ \
 	  build/fuzz/found fuzz/corpus/reply_path
 
+SECONDS ?= 60
+
+.PHONY: sim
+sim:  ## Simulate faults for SECONDS (60), or so many SEEDS, from seeds drawn at random
+	@tools/setup build library
+	@cmake --preset release >/dev/null
+	@cmake --build build/release --parallel $(JOBS) --target holdfast_sim
+	build/release/holdfast-sim --any --jobs $(JOBS) \
+	  $(if $(SEEDS),--seeds $(SEEDS),--seconds $(SECONDS))
+
+.PHONY: mutants
+mutants:  ## Build in each bug on purpose, and see that the simulation finds it
+	@tools/setup build library
+	@cmake --preset mutants >/dev/null
+	@cmake --build build/mutants --parallel $(JOBS) --target holdfast_sim
+	tools/mutants --program build/mutants/holdfast-sim --jobs $(JOBS)
+
 .PHONY: tidy
 tidy:  ## clang-tidy over the library and the command line
 	@tools/setup

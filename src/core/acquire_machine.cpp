@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acquire_machine.hpp"
 
+#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
@@ -69,9 +70,12 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
 }
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
-    const time_point end = believed_until(sent_, given.ttl);
-    if (now >= end) {
+    const time_point from = mutation("believed_from_the_reply") ? now : sent_;
+    const time_point end = believed_until(from, given.ttl);
+    if (now >= end && !mutation("late_grant_is_believed")) {
         maybe_there_ = true;
+        // Who has time asks again: whatever is left of it is renewed.
+        if (stands_in_line() && now < plan_.wait_until) return ask(now);
         return leave({errc::unavailable,
                       fmt::format("the engine granted '{}' so late that the lease had run out",
                                   plan_.name.value())},
@@ -96,6 +100,7 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     waited_ = true;
     maybe_there_ = true;
     if (now >= plan_.wait_until) return leave(out_of_time(), now);
+    if (mutation("waits_for_messages_only")) return wait(plan_.wait_until);
     const duration look = std::clamp<duration>(seen.look_after, 1ms, longest_look);
     return wait(later(now, look));
 }
@@ -109,6 +114,11 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
     }
     if (unknown) maybe_there_ = true;
     trouble_ = std::move(why);
+    if (mutation("another_owner_on_a_retry")) {
+        std::string other = plan_.owner.value();
+        other.back() = other.back() == '0' ? '1' : '0';
+        plan_.owner = *owner_token::parse(other);
+    }
     if (!stands_in_line()) {
         if (!unknown || asked_again_) return leave(*trouble_, now);
         asked_again_ = true;
@@ -141,8 +151,10 @@ acquire_machine::action acquire_machine::on_look_again(time_point now) {
 // answers the same grant, renewed.
 acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
     if (given.ttl == duration::zero()) return ask(now);
-    if (latest_.value != 0 && given.fence <= latest_) return sleep{wake_at_};
-    const time_point end = believed_until(not_before_, given.ttl);
+    const bool stale = latest_.value != 0 && given.fence <= latest_;
+    if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
+    const time_point from = mutation("message_believed_from_its_arrival") ? now : not_before_;
+    const time_point end = believed_until(from, given.ttl);
     if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
                         .believed_until = end,
@@ -166,7 +178,9 @@ error acquire_machine::waited_in_vain() const {
 }
 
 acquire_machine::action acquire_machine::leave(error why, time_point now) {
-    if (!maybe_there_) return finish{std::unexpected(std::move(why))};
+    if (!maybe_there_ || mutation("gives_up_without_leaving")) {
+        return finish{std::unexpected(std::move(why))};
+    }
     why_leaving_ = std::move(why);
     phase_ = phase::leaving;
     return send{ask::leave{plan_.name, plan_.owner, plan_.mode}, later(now, leaving_time)};
@@ -174,7 +188,7 @@ acquire_machine::action acquire_machine::leave(error why, time_point now) {
 
 acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) {
     error why = std::move(*why_leaving_);
-    if (!reply) return finish{std::unexpected(std::move(why)), true};
+    if (!reply) return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only")};
     // Whatever the last, unanswered request did is undone. One that was told of another holder
     // before, and whose time ran out with that request, has simply waited in vain.
     if (why == errc::outcome_unknown && waited_) return finish{std::unexpected(waited_in_vain())};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/keeper_book.hpp"
 
+#include "core/mutation.hpp"
 #include "core/validity.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
     work found;
     while (next() <= now) {
         lease_state& lease = *heap_.front();
-        if (now >= lease.deadline.load()) {
+        if (now >= lease.deadline.load() && !mutation("renews_after_the_deadline")) {
             entry over = take(0);
             const auto why = over->deadline.load() >= over->hold_end ? loss_reason::max_hold
                                                                      : loss_reason::expired;
@@ -46,8 +47,10 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
 duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) {
     lease.renewing = false;
     const duration slack = lease.deadline.load() - now;
-    if (lease.place == lease_state::nowhere || slack <= duration::zero()) return slack;
-    lease.deadline = std::min(believed_until(lease.renewal_sent, ttl), lease.hold_end);
+    const bool late = slack <= duration::zero() && !mutation("late_renewal_is_believed");
+    if (lease.place == lease_state::nowhere || late) return slack;
+    const time_point from = mutation("renewal_believed_from_the_reply") ? now : lease.renewal_sent;
+    lease.deadline = std::min(believed_until(from, ttl), lease.hold_end);
     lease.renew_at = renew_at(lease.renewal_sent, ttl);
     lease_status shaky = lease_status::jeopardy;
     lease.status.compare_exchange_strong(shaky, lease_status::held);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/mutation.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <algorithm>
@@ -15,6 +17,7 @@ namespace holdfast {
 
 /// What two clocks may drift apart over a lease: 1 %, and 2 ms for rounding.
 constexpr duration drift_allowance(duration ttl) {
+    if (mutation("no_allowance_for_drift")) return duration::zero();
     return ttl / 100 + std::chrono::milliseconds(2);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/acquisition.hpp"
 
+#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 #include "lock/lock_runtime.hpp"
@@ -140,7 +141,7 @@ result<lease> acquisition::settle(acquire_machine::finish&& end) {
                            : refuse(std::move(end.outcome.error()));
     if (stands_in_line()) --runtime_.count().waiting_for(mode_);
     if (takes_turns() && (!got || !runtime_.occupy_line(*got, options_))) {
-        runtime_.lines().next(name_);
+        if (got || !mutation("forgets_those_behind_it")) runtime_.lines().next(name_);
     }
     return got;
 }

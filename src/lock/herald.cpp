@@ -27,6 +27,7 @@ bool herald::mention(std::function<void()> news, std::size_t most) {
 
 // Requires: the desk's mutex is held.
 void herald::arrive() {
+    if (by_ == upkeep::by_hand) return;
     if (!thread_.joinable()) thread_ = std::thread(run, desk_);
     desk_->arrived.notify_one();
 }
@@ -42,19 +43,29 @@ std::function<void()> herald::desk::next() {
 void herald::run(const std::shared_ptr<desk>& desk) {
     std::unique_lock held(desk->mutex);
     for (;;) {
-        auto news = desk->next();
-        if (news == nullptr) {
-            if (desk->closed) return;
-            desk->arrived.wait(held);
-            continue;
-        }
-        held.unlock();
-        try {
-            news();
-        } catch (...) {  // a user's callback must not end the process from a thread of ours
-        }
-        news = nullptr;  // may destroy the user's objects: outside the lock too
-        held.lock();
+        if (tell_one(*desk, held)) continue;
+        if (desk->closed) return;
+        desk->arrived.wait(held);
+    }
+}
+
+// Runs the next one without the lock; false if there is none.
+bool herald::tell_one(desk& desk, std::unique_lock<std::mutex>& held) {
+    auto news = desk.next();
+    if (news == nullptr) return false;
+    held.unlock();
+    try {
+        news();
+    } catch (...) {  // a user's callback must not end the process from a thread of ours
+    }
+    news = nullptr;  // may destroy the user's objects: outside the lock too
+    held.lock();
+    return true;
+}
+
+void herald::step() {
+    std::unique_lock held(desk_->mutex);
+    while (tell_one(*desk_, held)) {
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "lock/upkeep.hpp"
+
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -19,7 +21,7 @@ namespace holdfast::detail {
 
 class herald {
 public:
-    herald() = default;
+    explicit herald(upkeep by = upkeep::threads) : by_(by) {}
     herald(const herald&) = delete;
     herald& operator=(const herald&) = delete;
     ~herald();
@@ -35,6 +37,9 @@ public:
     /// when the callback returns.
     void close();
 
+    /// Runs what there is to tell. For whoever runs it by hand.
+    void step();
+
 private:
     struct desk {
         std::mutex mutex;
@@ -46,9 +51,11 @@ private:
         /// What to run next; empty if there is nothing.
         [[nodiscard]] std::function<void()> next();
     };
+    static bool tell_one(desk& desk, std::unique_lock<std::mutex>& held);
     static void run(const std::shared_ptr<desk>& desk);
     void arrive();
 
+    const upkeep by_;
     std::shared_ptr<desk> desk_ = std::make_shared<desk>();
     std::thread thread_;
 };

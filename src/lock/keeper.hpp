@@ -3,6 +3,7 @@
 
 #include "core/keeper_book.hpp"
 #include "lock/reporter.hpp"
+#include "lock/upkeep.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
@@ -25,7 +26,7 @@ namespace holdfast::detail {
 class keeper {
 public:
     keeper(std::shared_ptr<lease_store> store, clock& time, duration request_timeout,
-           std::shared_ptr<reporter> tells);
+           std::shared_ptr<reporter> tells, upkeep by = upkeep::threads);
     ~keeper();
 
     /// False if the keeper is closing: then the lease is not kept, and nobody may believe in it.
@@ -44,6 +45,10 @@ public:
     void close(time_point until);
 
     [[nodiscard]] std::size_t size() const;
+
+    /// Does what is due, and answers when there is more to do; time_point::max() if nothing is kept
+    /// and nothing is left to give back. For whoever runs it by hand.
+    time_point step();
 
 private:
     struct chore {
@@ -78,6 +83,7 @@ private:
     };
 
     void run();
+    [[nodiscard]] bool tend(std::unique_lock<std::mutex>& held);
     void send_renewals(std::vector<keeper_book::entry> due, time_point now);
     void send_chores(std::vector<std::shared_ptr<chore>> due, time_point now);
 

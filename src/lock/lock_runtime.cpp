@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/lock_runtime.hpp"
 
+#include "core/mutation.hpp"
 #include "core/validity.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/errands.hpp"
@@ -56,14 +57,15 @@ struct turn_end {
 
 }  // namespace
 
-lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options)
+lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,
+                           upkeep by)
     : store_(std::move(store)),
       options_(options),
       clock_(*options.time),
       id_(client_id::draw(*options.chance)),
-      report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_)),
-      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_)),
-      usher_(std::make_unique<usher>(store_, clock_)),
+      report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_, by)),
+      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_, by)),
+      usher_(std::make_unique<usher>(store_, clock_, by)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
     store_->on_push([room = room_, lose = keeper_->on_eviction()](const lease_push& push) {
@@ -92,6 +94,13 @@ void lock_runtime::close() {
     room_->close();
     usher_->close(until);
     keeper_->close(until);
+}
+
+time_point lock_runtime::step() {
+    const time_point next_call = usher_->step();
+    const time_point next_lease = keeper_->step();
+    report_->step();
+    return std::min(next_call, next_lease);
 }
 
 error lock_runtime::closed_error() {
@@ -229,8 +238,9 @@ void lock_runtime::leave_in_background(const acquire_plan& plan) {
 bool lock_runtime::pass_on(const lease_state& old) {
     if (!old.occupies_line || old.passes_left == 0) return false;
     if (remaining_until(old.deadline.load()) < old.ttl / 2) return false;
+    const std::uint64_t step = mutation("passes_on_the_same_fence") ? 0 : 1;
     auto next = std::make_shared<lease_state>(old.name, old.owner, old.mode, old.ttl,
-                                              fencing_token{old.fence.value + 1});
+                                              fencing_token{old.fence.value + step});
     next->fork_generation = generation_;
     next->passes_left = old.passes_left - 1;
     next->occupies_line = true;
@@ -251,7 +261,7 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     const time_point now = clock_.now();
     const bool in_time = state.ours() && now < state.deadline.load();
     const bool mine = state.end(lease_status::released, loss_reason::none);
-    keeper_->forget(state);
+    if (!mutation("renews_after_the_release")) keeper_->forget(state);
     if (!mine) {
         const turn_end opening{lines_, state};
         return said(fail(errc::lease_lost, fmt::format("'{}' was lost before: {}",
@@ -328,7 +338,8 @@ bool lock_runtime::held(const lease_state& state) const noexcept {
 }
 
 duration lock_runtime::remaining(const lease_state& state) const noexcept {
-    if (!state.ours() || fork_generation() != state.fork_generation) return duration::zero();
+    const bool forked = fork_generation() != state.fork_generation;
+    if (!state.ours() || (forked && !mutation("a_child_holds"))) return duration::zero();
     return remaining_until(state.deadline.load());
 }
 

@@ -8,6 +8,7 @@
 #include "lock/keeper.hpp"
 #include "lock/local_lines.hpp"
 #include "lock/reporter.hpp"
+#include "lock/upkeep.hpp"
 #include "lock/usher.hpp"
 #include "lock/waiting_room.hpp"
 
@@ -31,7 +32,8 @@ namespace holdfast::detail {
 
 class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
 public:
-    lock_runtime(std::shared_ptr<lease_store> store, const client_options& options);
+    lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,
+                 upkeep by = upkeep::threads);
     ~lock_runtime();
 
     [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options,
@@ -60,6 +62,10 @@ public:
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
+
+    /// Lets the background run, and answers when there is more to do. For upkeep::by_hand, whose
+    /// blocking calls would wait for ever.
+    time_point step();
 
     // The parts, for one acquisition.
     [[nodiscard]] clock& time() const noexcept { return clock_; }

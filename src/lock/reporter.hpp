@@ -20,10 +20,12 @@ namespace holdfast::detail {
 
 class reporter {
 public:
-    reporter(lease_observer listens, std::size_t most, std::shared_ptr<counters> count)
+    reporter(lease_observer listens, std::size_t most, std::shared_ptr<counters> count,
+             upkeep by = upkeep::threads)
         : observer_(std::make_shared<const lease_observer>(std::move(listens))),
           most_(most),
-          count_(std::move(count)) {}
+          count_(std::move(count)),
+          herald_(by) {}
 
     void acquired(const lease_state& lease, duration waited, grant_path path);
     void refused(const lock_name& name, const error& why, duration waited);
@@ -39,6 +41,9 @@ public:
 
     /// Tells what is left and ends the herald's thread.
     void close() { herald_.close(); }
+
+    /// Tells what there is to tell. For whoever runs it by hand.
+    void step() { herald_.step(); }
 
 private:
     template <class Event>

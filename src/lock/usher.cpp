@@ -160,8 +160,8 @@ void usher::desk::end_all() {
     }
 }
 
-usher::usher(std::shared_ptr<lease_store> store, clock& time)
-    : store_(std::move(store)), desk_(std::make_shared<desk>(time)) {}
+usher::usher(std::shared_ptr<lease_store> store, clock& time, upkeep by)
+    : store_(std::move(store)), desk_(std::make_shared<desk>(time)), by_(by) {}
 
 usher::~usher() {
     close(time_point::min());
@@ -194,12 +194,25 @@ void usher::take(const std::shared_ptr<place>& where, std::unique_ptr<errand> ta
 bool usher::admit(std::uint64_t number, bool sends, std::unique_ptr<errand>& task) {
     const std::scoped_lock guard(desk_->mutex);
     if (desk_->closing) return false;
-    if (!thread_.joinable()) thread_ = std::thread(desk::run, desk_, store_);
+    if (by_ == upkeep::threads && !thread_.joinable()) {
+        thread_ = std::thread(desk::run, desk_, store_);
+    }
     desk_->guests.emplace(number, desk::guest{.task = std::move(task), .answering = sends});
     if (sends) return true;
     desk_->inbox.push_back({number, std::nullopt});
     desk_->changed.notify_all();
     return true;
+}
+
+time_point usher::step() {
+    desk& d = *desk_;
+    std::unique_lock held(d.mutex);
+    while (auto news = d.next_message(d.time.now())) {
+        held.unlock();
+        desk::serve(desk_, *store_, std::move(*news));
+        held.lock();
+    }
+    return d.next_wake();
 }
 
 void usher::close(time_point until) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "lock/upkeep.hpp"
 #include "lock/waiting_room.hpp"
 
 #include <holdfast/clock.hpp>
@@ -78,7 +79,7 @@ public:
         const std::uint64_t number_;
     };
 
-    usher(std::shared_ptr<lease_store> store, clock& time);
+    usher(std::shared_ptr<lease_store> store, clock& time, upkeep by = upkeep::threads);
     usher(const usher&) = delete;
     usher& operator=(const usher&) = delete;
     ~usher();
@@ -99,11 +100,16 @@ public:
     /// nothing.
     void close(time_point until);
 
+    /// Serves whoever has news or whose time has come, and answers when the next one wakes. For
+    /// whoever runs it by hand.
+    time_point step();
+
 private:
     [[nodiscard]] bool admit(std::uint64_t number, bool sends, std::unique_ptr<errand>& task);
 
     const std::shared_ptr<lease_store> store_;
     const std::shared_ptr<desk> desk_;
+    const upkeep by_;
     std::thread thread_;  ///< Guarded by the desk's mutex, as its start and end.
 };
 

@@ -214,8 +214,8 @@ subscriber::round_end subscriber::read_round(time_point until, wakers by) {
     if (!write_pending()) return round_end::lost;
     const bool blocked = out_sent_ < out_.size();
     const short wanted = blocked ? POLLIN | POLLOUT : POLLIN;
-    std::array<pollfd, 3> fds{pollfd{line_->stream().fd(), wanted, 0},
-                              pollfd{by[0], POLLIN, 0}, pollfd{by[1], POLLIN, 0}};
+    std::array<pollfd, 3> fds{pollfd{line_->stream().fd(), wanted, 0}, pollfd{by[0], POLLIN, 0},
+                              pollfd{by[1], POLLIN, 0}};
     const duration patience_left = profile_.options.reply_timeout;
     const time_point now = time_.now();
     // Nobody may have read for a while: the silence was ours.

@@ -22,4 +22,8 @@ unsigned fork_generation() noexcept {
     return generation.load(std::memory_order_relaxed);
 }
 
+void pretend_fork(int forks) noexcept {
+    generation.fetch_add(static_cast<unsigned>(forks), std::memory_order_relaxed);
+}
+
 }  // namespace holdfast::detail

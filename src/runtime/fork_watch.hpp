@@ -11,4 +11,7 @@ namespace holdfast::detail {
 /// How many forks lie between this process and the first that asked.
 [[nodiscard]] unsigned fork_generation() noexcept;
 
+/// As if this were a child so many forks further on: for a simulation, which has one process.
+void pretend_fork(int forks) noexcept;
+
 }  // namespace holdfast::detail

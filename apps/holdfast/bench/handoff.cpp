@@ -118,20 +118,21 @@ exit_code run_handoff(const handoff_options& options) {
         return values.empty() ? std::nullopt : std::optional(median(values));
     };
     return report({{.bench = "handoff",
-             .engine = engine->label,
-             .workers = options.count(),
-             .seconds = static_cast<double>(options.seconds),
-             .cpus = engine->cpus,
-             .per_second = median(seen->rates),
-             .reference = reference_rate{"one blocking hiredis connection, nobody else",
-                                         median(seen->references)},
-             .ratio = median(seen->ratios),
-             .ratio_rounds = spread_of(seen->ratios),
-             .server_cpu_us = known(seen->server_cpu),
-             .handoff_us = handoff,
-             .handoff_round_trips = handoff.p50 / median(seen->round_trips_us),
-             .per_worker = extent{least, most},
-             .commands_per_op = known(seen->commands)}}, options.common);
+                    .engine = engine->label,
+                    .workers = options.count(),
+                    .seconds = static_cast<double>(options.seconds),
+                    .cpus = engine->cpus,
+                    .per_second = median(seen->rates),
+                    .reference = reference_rate{"one blocking hiredis connection, nobody else",
+                                                median(seen->references)},
+                    .ratio = median(seen->ratios),
+                    .ratio_rounds = spread_of(seen->ratios),
+                    .server_cpu_us = known(seen->server_cpu),
+                    .handoff_us = handoff,
+                    .handoff_round_trips = handoff.p50 / median(seen->round_trips_us),
+                    .per_worker = extent{least, most},
+                    .commands_per_op = known(seen->commands)}},
+                  options.common);
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 //
 // holdfast bench keeper: what it costs to keep many leases alive.
 //
-// Takes them all, then does nothing for three ttls (or as long as told) while the keeper renews each at every third of
-// its ttl, and looks at the process's CPU time over that. On memory: the engine's own work is in
-// it.
+// Takes them all, then does nothing for three ttls (or as long as told) while the keeper renews
+// each at every third of its ttl, and looks at the process's CPU time over that. On memory: the
+// engine's own work is in it.
 #include "bench/bench.hpp"
 #include "bench/bench_engine.hpp"
 #include "bench/figure.hpp"
@@ -74,7 +74,8 @@ result<leases> take_all(client& on, const keeper_options& options) {
     return held;
 }
 
-figure keep(client& on, const keeper_options& options, const bench_engine& engine, progress& shown) {
+figure keep(client& on, const keeper_options& options, const bench_engine& engine,
+            progress& shown) {
     const auto before = on.statistics();
     const double cpu = own_cpu_seconds();
     const time_point start = system_clock().now();

@@ -53,8 +53,8 @@ std::vector<rule_bench> rule_benches() {
     return {
         {"gcra", token_bucket{.capacity = 1'000'000, .refill = 100'000}, &scripts.take_gcra,
          "10 10000000"},
-        {"fixed", fixed_window{.limit = 1'000'000'000, .window = 60s},
-         &scripts.take_fixed_window, "1 1000000000 60000 told"},
+        {"fixed", fixed_window{.limit = 1'000'000'000, .window = 60s}, &scripts.take_fixed_window,
+         "1 1000000000 60000 told"},
         {"counter", sliding_counter{.limit = 1'000'000'000, .window = 60s},
          &scripts.take_sliding_counter, "1 1000000000 6000000 10"},
         {"log", sliding_log{.limit = 1'000'000, .window = 100ms}, &scripts.take_sliding_log,
@@ -312,7 +312,8 @@ void add_bench_limit(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<limit_options>();
     CLI::App* words = to.add_subcommand("limit", "Decisions of rate limiters, by each rule");
     add_bench_options(*words, options->common);
-    add_choice(*words, "--algorithm", options->algorithm, {"all", "gcra", "fixed", "log", "counter"},
+    add_choice(*words, "--algorithm", options->algorithm,
+               {"all", "gcra", "fixed", "log", "counter"},
                "gcra is the token and the leaky bucket");
     add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads that share a limiter");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");

@@ -63,8 +63,8 @@ class board {
 public:
     explicit board(int workers)
         : bytes_(sizeof(notes) * static_cast<std::size_t>(workers) + sizeof(notes)),
-          memory_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                         0)) {
+          memory_(
+              ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
         if (memory_ == MAP_FAILED) throw std::bad_alloc();
     }
     board(const board&) = delete;
@@ -87,9 +87,8 @@ taker taker_of(client& on, std::string_view kind, const std::string& name) {
     }
     if (kind == "semaphore") {
         constexpr std::uint32_t permits = 8;
-        return [m = std::make_shared<holdfast::semaphore>(on, name, permits)] {
-            return m->acquire();
-        };
+        return
+            [m = std::make_shared<holdfast::semaphore>(on, name, permits)] { return m->acquire(); };
     }
     return [m = std::make_shared<holdfast::mutex>(on, name)] { return m->acquire(); };
 }
@@ -119,8 +118,8 @@ struct pace {
     [[nodiscard]] time_point due(int worker, std::uint64_t number) const {
         if (rate == 0) return time_point::min();
         const double turn = static_cast<double>(number) * workers + worker;
-        return start + std::chrono::duration_cast<duration>(
-                           std::chrono::duration<double>(turn / rate));
+        return start +
+               std::chrono::duration_cast<duration>(std::chrono::duration<double>(turn / rate));
     }
 };
 
@@ -176,7 +175,8 @@ result<crew_result> collect(const board& shared, int workers) {
         if (one.failure[0] != '\0') return fail(errc::unavailable, one.failure.data());
         out.pairs += one.pairs;
         out.per_worker.push_back(one.pairs);
-        const auto kept = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(one.samples, notes::room));
+        const auto kept =
+            static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(one.samples, notes::room));
         out.acquire_us.insert(out.acquire_us.end(), one.acquire_us.begin(),
                               one.acquire_us.begin() + kept);
         out.release_us.insert(out.release_us.end(), one.release_us.begin(),

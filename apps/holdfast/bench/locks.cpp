@@ -191,8 +191,8 @@ figure locks_bench::summary() {
                .per_worker = extent{least, most},
                .commands_per_op = known(seen_.commands)};
     if (seen_.ratios.empty()) return out;
-    out.reference = reference_rate{seen_.reference_name, median(seen_.references),
-                                   known(seen_.plain_cpu)};
+    out.reference =
+        reference_rate{seen_.reference_name, median(seen_.references), known(seen_.plain_cpu)};
     out.ratio = median(seen_.ratios);
     out.ratio_rounds = spread_of(seen_.ratios);
     return out;

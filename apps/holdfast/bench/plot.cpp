@@ -65,11 +65,10 @@ std::string latency_line(const figure& f) {
 
 // One figure's part of the picture. Each has a scale of its own: their units differ.
 std::string block(const figure& f, int y) {
-    std::string out =
-        text_at(left, y,
-                fmt::format("{} on {}, {} worker{}", f.bench, f.engine, f.workers,
-                            f.workers == 1 ? "" : "s"),
-                "font-weight=\"600\"");
+    std::string out = text_at(left, y,
+                              fmt::format("{} on {}, {} worker{}", f.bench, f.engine, f.workers,
+                                          f.workers == 1 ? "" : "s"),
+                              "font-weight=\"600\"");
     const double ours = f.per_second.value_or(0);
     const double theirs = f.reference ? f.reference->per_second : 0;
     const double most = std::max({ours, theirs, 1e-9});

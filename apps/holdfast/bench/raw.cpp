@@ -120,8 +120,9 @@ exit_code run_raw(const raw_options& options) {
         }
     }
     return report({figure_of("threads", seen.threads, options, *engine, seen),
-            figure_of("coroutines", seen.coroutines, options, *engine, seen),
-            figure_of("blocking", seen.blocking, options, *engine, seen)}, options.common);
+                   figure_of("coroutines", seen.coroutines, options, *engine, seen),
+                   figure_of("blocking", seen.blocking, options, *engine, seen)},
+                  options.common);
 }
 
 }  // namespace

@@ -51,6 +51,12 @@ engine_core::engine_core(const memory_options& options)
       scripts_(*this, options) {
     run_id_ = fmt::format("{:016x}{:016x}{:08x}", draw_seed(chance_), draw_seed(chance_),
                           static_cast<std::uint32_t>(draw_seed(chance_)));
+    replication_id_ = run_id_;
+}
+
+void engine_core::replicates(std::string id, std::string before) {
+    replication_id_ = std::move(id);
+    if (!before.empty()) replication_before_ = std::move(before);
 }
 
 time_point engine_core::begin() {
@@ -66,6 +72,7 @@ void engine_core::process(connection& from, std::span<const std::string_view> ar
     ++stats_.commands;
     const command_spec* spec = args.empty() ? nullptr : table_.find(args[0]);
     if (spec == nullptr || !spec->takes(args.size())) return reject(from, spec, args, out);
+    if (refuses_growth_ && (spec->flags & grows) != 0) return reject_growth(from, out);
     if (from.in_multi && (spec->flags & at_once) == 0) return queue(from, *spec, args, out);
     run(*spec, from, args, out);
     if (!ready_.empty()) serve_waiting();
@@ -85,6 +92,12 @@ void engine_core::reject(connection& from, const command_spec* spec,
     out.error(fmt::format("{} wrong number of arguments for '{}' command",
                           ends_transaction ? "EXECABORT Transaction discarded because of:" : "ERR",
                           spec->name));
+}
+
+void engine_core::reject_growth(connection& from, sink& out) {
+    ++stats_.errors;
+    if (from.in_multi) from.multi_failed = true;
+    out.error(no_memory);
 }
 
 void engine_core::run(const command_spec& spec, connection& from,

@@ -29,6 +29,10 @@
 /// Requires: mutex() is held around everything but hub().
 namespace holdfast::memory {
 
+/// What a server says that has no memory left.
+inline constexpr std::string_view no_memory =
+    "OOM command not allowed when used memory > 'maxmemory'.";
+
 class engine_core {
 public:
     explicit engine_core(const memory_options& options);
@@ -78,6 +82,16 @@ public:
     };
     [[nodiscard]] statistics& stats() noexcept { return stats_; }
     [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+    /// The id of the history that it continues, and of the one before, 40 digits each.
+    [[nodiscard]] const std::string& replication_id() const noexcept { return replication_id_; }
+    [[nodiscard]] const std::string& replication_before() const noexcept {
+        return replication_before_;
+    }
+    void replicates(std::string id, std::string before);
+
+    void refuse_growth(bool is) noexcept { refuses_growth_ = is; }
+    [[nodiscard]] bool refuses_growth() const noexcept { return refuses_growth_; }
+
     [[nodiscard]] std::int64_t started_us() const noexcept { return wall_start_us_; }
 
 private:
@@ -89,6 +103,7 @@ private:
                sink& out);
     void reject(connection& from, const command_spec* spec, std::span<const std::string_view> args,
                 sink& out);
+    void reject_growth(connection& from, sink& out);
 
     std::mutex mutex_;
     clock& time_;
@@ -105,6 +120,9 @@ private:
     std::uint64_t last_connection_ = shared_connection_id;
     statistics stats_;
     std::string run_id_;
+    std::string replication_id_;
+    std::string replication_before_ = std::string(40, '0');
+    bool refuses_growth_ = false;
 };
 
 }  // namespace holdfast::memory

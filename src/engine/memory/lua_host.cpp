@@ -151,7 +151,7 @@ int lua_host::push_world(const script_world& world, const invocation& how) {
 
 void lua_host::run(call& c, known_script& s, const invocation& how) {
     scripts_.move_to_end(s);
-    current_ = {&c.from, how.read_only || s.value.read_only};
+    current_ = {.from = &c.from, .read_only = how.read_only || s.value.read_only};
     steps_ = 0;
     stopped_ = false;
     const bool nested = std::exchange(c.from.executing, true);
@@ -263,7 +263,13 @@ int lua_host::call_command(lua_State* state, bool raise) {
     } else if (current_.read_only && (spec->flags & writes) != 0) {
         problem = "ERR Write commands are not allowed from read-only scripts.";
     }
+    // A script that has begun to write is not stopped half-way.
+    if (problem.empty() && core_.refuses_growth() && (spec->flags & grows) != 0 &&
+        !current_.wrote) {
+        problem = no_memory;
+    }
     if (!problem.empty()) return refuse_call(state, raise, problem);
+    if ((spec->flags & writes) != 0) current_.wrote = true;
     lua_sink out(state);
     core_.run(*spec, *current_.from, words_, out);
     return out.failed() && raise ? lua_error(state) : 1;

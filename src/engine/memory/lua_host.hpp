@@ -99,6 +99,7 @@ private:
     struct script_run {
         connection* from = nullptr;
         bool read_only = false;
+        bool wrote = false;
     };
 
     engine_core& core_;

@@ -227,6 +227,28 @@ public:
         core_->db().clear();
     }
 
+    memory::memory_image image() override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->begin();
+        return memory::image_of(core_->db());
+    }
+
+    void load(const memory::memory_image& image) override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->begin();
+        memory::load_image(core_->db(), image);
+    }
+
+    void out_of_memory(bool is) override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->refuse_growth(is);
+    }
+
+    void replicates(std::string id, std::string before) override {
+        const std::scoped_lock guard(core_->mutex());
+        core_->replicates(std::move(id), std::move(before));
+    }
+
 private:
     // Shared with sessions and subscriptions, which may outlive the engine.
     std::shared_ptr<engine_core> core_;

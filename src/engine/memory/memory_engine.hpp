@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/memory/memory_image.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
@@ -80,6 +82,18 @@ public:
 
     /// Forgets all keys, but no scripts.
     virtual void clear() = 0;
+
+    // What a simulation does to a server.
+
+    [[nodiscard]] virtual memory::memory_image image() = 0;
+    virtual void load(const memory::memory_image& image) = 0;
+
+    /// Whether commands that need memory are refused, as by a Redis that has reached its maxmemory.
+    virtual void out_of_memory(bool is) = 0;
+
+    /// What INFO says of the history that it continues; `before` is that of the master from which
+    /// it was promoted, empty if it was not.
+    virtual void replicates(std::string id, std::string before) = 0;
 };
 
 [[nodiscard]] std::shared_ptr<memory_engine> make_memory_engine(memory_options options = {});

@@ -155,8 +155,8 @@ std::string info_stats(call& c) {
 std::string info_replication(call& c) {
     return fmt::format(
         "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:{}\r\n"
-        "master_repl_offset:0\r\n",
-        c.core.run_id());
+        "master_replid2:{}\r\nmaster_repl_offset:0\r\n",
+        c.core.replication_id(), c.core.replication_before());
 }
 
 std::string info_keyspace(call& c) {

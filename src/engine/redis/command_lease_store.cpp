@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <charconv>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -20,12 +22,6 @@ namespace {
 bool stands_in_line(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
-}
-
-// The name was taken by a first step, and then something failed: whoever asked must ask again or
-// leave. Leaving for it here would be wrong, since a leave that is late could end a later grant.
-void doubt(result<lease_reply>& out) {
-    if (!out) out.error().code = errc::outcome_unknown;
 }
 
 // A million is more than anyone hands out one by one, and keeps every sum far from its end.
@@ -113,10 +109,6 @@ lease_way command_lease_store::way_for(const lease_request& request) const {
                                                                        : lease_way::swift;
 }
 
-void command_lease_store::note(const lease_request& request, const lease_commands& seen) {
-    if (seen.contended()) contended_->note(name_of(request), engine_->time().now());
-}
-
 void command_lease_store::exchange(std::span<const lease_request> requests,
                                    std::span<result<lease_reply>> replies, time_point give_up) {
     for (const lease_request& request : requests) {
@@ -137,21 +129,17 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
 // The usual one, without vectors. A waiter's channel is needed the full way only.
 void command_lease_store::exchange_one(const lease_request& request, result<lease_reply>& out,
                                        time_point give_up) {
-    bool took = false;
-    for (lease_way way = way_for(request);; way = lease_way::full) {
-        lease_commands one;
-        stay_known(request, way);
-        const bool full = way == lease_way::full;
-        one.make(options_, request, full ? channel_of(request, give_up) : std::string_view(), way);
+    lease_dialogue talk(options_, request, way_for(request));
+    for (;;) {
+        stay_known(request, talk.way());
+        talk.speak(talk.may_wait() ? channel_of(request, give_up) : std::string_view());
         std::array<result<reply>, lease_commands::most_commands> answers;
-        const std::span<result<reply>> replies(answers.data(), one.commands().size());
-        engine_->exchange(one.commands(), replies, give_up);
-        auto meant = one.interpret(replies);
-        note(request, one);
-        took = took || one.took();
+        const std::span<result<reply>> replies(answers.data(), talk.commands().size());
+        engine_->exchange(talk.commands(), replies, give_up);
+        auto meant = talk.hear(replies);
+        if (talk.contended()) contended_->note(name_of(request), engine_->time().now());
         if (!meant) continue;
         out = std::move(*meant);
-        if (took) doubt(out);
         return;
     }
 }
@@ -159,39 +147,36 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
 void command_lease_store::exchange_many(std::span<const lease_request> requests,
                                         std::span<result<lease_reply>> replies,
                                         time_point give_up) {
+    std::deque<lease_dialogue> talks;
     std::vector<std::size_t> left(requests.size());
-    for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
-    std::vector<bool> took(requests.size(), false);
-    for (bool first = true; !left.empty(); first = false) {
-        std::vector<lease_commands> ready(left.size());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        talks.emplace_back(options_, requests[i], way_for(requests[i]));
+        left[i] = i;
+    }
+    while (!left.empty()) {
         std::vector<command> commands;
-        for (std::size_t i = 0; i < left.size(); ++i) {
-            const lease_request& request = requests[left[i]];
-            const lease_way way = first ? way_for(request) : lease_way::full;
-            stay_known(request, way);
-            ready[i].make(options_, request, channel_of(request, give_up), way);
-            commands.insert(commands.end(), ready[i].commands().begin(), ready[i].commands().end());
+        for (const std::size_t i : left) {
+            stay_known(requests[i], talks[i].way());
+            talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
+                                               : std::string_view());
+            commands.insert(commands.end(), talks[i].commands().begin(), talks[i].commands().end());
         }
         std::vector<result<reply>> answers(commands.size());
         engine_->exchange(commands, answers, give_up);
         std::vector<std::size_t> rest;
         std::size_t at = 0;
-        for (std::size_t i = 0; i < left.size(); ++i) {
-            const std::size_t count = ready[i].commands().size();
-            auto meant = ready[i].interpret({answers.data() + at, count});
+        for (const std::size_t i : left) {
+            const std::size_t count = talks[i].commands().size();
+            auto meant = talks[i].hear({answers.data() + at, count});
             at += count;
-            note(requests[left[i]], ready[i]);
-            if (ready[i].took()) took[left[i]] = true;
+            if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
             if (meant) {
-                replies[left[i]] = std::move(*meant);
+                replies[i] = std::move(*meant);
             } else {
-                rest.push_back(left[i]);
+                rest.push_back(i);
             }
         }
         left = std::move(rest);
-    }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (took[i]) doubt(replies[i]);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/lease_commands.hpp"
 
+#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 
 #include <fmt/format.h>
@@ -208,13 +209,13 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     word("SET");
     word(keys_.lock);
     word(value_);
-    word("NX");
+    if (!mutation("sets_without_nx")) word("NX");
     word("PX");
     word(to_ms(asked.ttl));
     end(repeat::never);
     word("INCRBY");
     word(keys_.fence);
-    word(std::uint64_t{1} + asked.spare_fences);
+    word(std::uint64_t{1} + (mutation("spare_fences_not_reserved") ? 0 : asked.spare_fences));
     end(repeat::idempotent);  // a number that is drawn twice is only left out
     if (asked.mode.type != lease_mode::kind::permit) return;
     keys_.limit = limit_key(keys_.lock);
@@ -314,7 +315,7 @@ std::optional<result<lease_reply>> lease_commands::interpret_swift(
     result<reply>& set = replies[0];
     const result<reply>& drawn = replies[1];
     if (!set) {
-        if (set.error() == errc::outcome_unknown) return std::nullopt;
+        if (set.error() == errc::outcome_unknown) return std::nullopt;  // and it may have taken it
         return std::unexpected(std::move(set.error()));
     }
     if (set->is_error()) return std::unexpected(to_error(*set));
@@ -335,7 +336,10 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           [&](const ask::acquire& asked) { return acquired(asked, r); },
                           [&](const ask::renew& asked) -> result<lease_reply> {
                               contended_ = r.number() == 2;
-                              if (r.number() == 0) return answer::lost{r.text()};
+                              const bool gone = r.number() == 0;
+                              if (gone && !mutation("any_renewal_succeeds")) {
+                                  return answer::lost{r.text()};
+                              }
                               return answer::renewed{asked.ttl};
                           },
                           [&](const ask::release&) -> result<lease_reply> {

@@ -3,6 +3,7 @@
 
 #include "core/hash_slot.hpp"
 #include "core/validity.hpp"
+#include "engine/redis/replica_word.hpp"
 
 #include <fmt/format.h>
 
@@ -20,12 +21,6 @@ constexpr duration slots_patience = std::chrono::milliseconds(500);
 bool is_elsewhere(const reply& answer) {
     const auto starts = [&](std::string_view word) { return answer.text().starts_with(word); };
     return answer.is_error() && (starts("MOVED") || starts("ASK") || starts("READONLY"));
-}
-
-// Nothing depends on the replicas knowing of an end: without them the lease runs out.
-bool must_be_confirmed(const lease_reply& meant) {
-    return std::holds_alternative<answer::granted>(meant) ||
-           std::holds_alternative<answer::renewed>(meant);
 }
 
 }  // namespace
@@ -140,10 +135,7 @@ private:
         if (heard >= static_cast<std::int64_t>(options_.replicas)) return;
         for (std::size_t i = 0; i < answers.size(); ++i) {
             if (!counts(answers[i])) continue;
-            // Whoever asked has to ask again or to leave: the master may go on thinking that it is
-            // granted. A leave from here could come late, and end a later grant.
-            answers[i] = fail(errc::outcome_unknown,
-                              fmt::format("'{}': {}", name_of(batch[i].request).value(), why));
+            answers[i] = unconfirmed(name_of(batch[i].request), why);
         }
     }
 

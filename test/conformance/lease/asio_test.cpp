@@ -57,7 +57,7 @@ TEST_P(asio_promise, coroutines_exclude_each_other_and_stay_on_their_thread) {
 }
 
 TEST_P(asio_promise, coroutines_share_and_take_permits) {
-    if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "exclusive leases only";
+    if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "allowed: exclusive leases only";
     int reading = 0;
     int permits = 0;
     const auto read = [&]() -> asio::awaitable<void> {

@@ -149,7 +149,7 @@ TEST_P(introspection, evicting_hands_the_name_to_the_next_in_line_with_a_larger_
 }
 
 TEST_P(introspection, a_holder_that_listens_learns_of_its_eviction_without_a_renewal) {
-    if (!one.can().pushes) GTEST_SKIP() << GetParam().name << " pushes nothing";
+    if (!one.can().pushes) GTEST_SKIP() << "allowed: " << GetParam().name << " pushes nothing";
     auto first = take(two);
     auto waits = wait_in_line(one);
     EXPECT_TRUE(std::move(first).release());

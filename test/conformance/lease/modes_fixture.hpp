@@ -23,7 +23,8 @@ protected:
 
     void SetUp() override {
         const auto can = one.store().can();
-        if (!can.shared || !can.permits) GTEST_SKIP() << "this engine has exclusive leases only";
+        if (!can.shared || !can.permits)
+            GTEST_SKIP() << "allowed: this engine has exclusive leases only";
     }
 
     result<lease_reply> ask_for(party& who, const owner_token& owner, const lease_mode& mode,

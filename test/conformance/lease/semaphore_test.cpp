@@ -37,7 +37,7 @@ private:
 class semaphore_promise : public mutex_case {
 protected:
     void SetUp() override {
-        if (!one.can().permits) GTEST_SKIP() << "this engine has no permits";
+        if (!one.can().permits) GTEST_SKIP() << "allowed: this engine has no permits";
     }
     lease take_some(client& who, std::uint32_t count = 1, std::uint32_t of = 3) {
         return who.semaphore("job", of).acquire(count, options()).value();

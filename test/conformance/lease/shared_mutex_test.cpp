@@ -24,7 +24,7 @@ using testing::HasSubstr;
 class shared_promise : public mutex_case {
 protected:
     void SetUp() override {
-        if (!one.can().shared) GTEST_SKIP() << "this engine has no shared leases";
+        if (!one.can().shared) GTEST_SKIP() << "allowed: this engine has no shared leases";
     }
     lease read(client& who) { return who.shared_mutex("job").acquire_shared(options()).value(); }
     lease write(client& who) { return who.shared_mutex("job").acquire(options()).value(); }

@@ -57,6 +57,16 @@ TEST_F(machine_test, a_grant_is_believed_from_before_it_was_asked_for) {
     EXPECT_EQ(outcome(end)->fence, fencing_token{5});
 }
 
+TEST_F(machine_test, a_waiter_whose_grant_arrives_after_its_own_end_asks_again) {
+    auto m = waiting(5min);
+    static_cast<void>(m.start(t0));
+    const auto again = m.on_reply(granted(5), t0 + ttl);
+    EXPECT_EQ(sent<ask::acquire>(again).owner, owner);
+    const auto end = m.on_reply(granted(5), t0 + ttl + 1s);
+    ASSERT_TRUE(outcome(end));
+    EXPECT_EQ(outcome(end)->believed_until, believed_until(t0 + ttl, ttl));
+}
+
 TEST_F(machine_test, a_grant_that_arrives_after_its_own_end_is_given_back) {
     auto m = trying();
     static_cast<void>(m.start(t0));

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "court.hpp"
+
+#include "checkers/belief_checker.hpp"
+#include "checkers/call_checker.hpp"
+#include "checkers/fence_checker.hpp"
+#include "checkers/fork_checker.hpp"
+#include "checkers/history_checker.hpp"
+#include "checkers/leftover_checker.hpp"
+#include "checkers/liveness_checker.hpp"
+#include "checkers/order_checker.hpp"
+#include "checkers/renewal_checker.hpp"
+#include "checkers/resource_checker.hpp"
+#include "checkers/scribe.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim {
+
+namespace {
+
+// Those by which a request may arrive after its sender has gone, or a holder be forgotten.
+fault_set late_messages() {
+    fault_set late;
+    for (const fault kind :
+         {fault::delay, fault::loss, fault::duplication, fault::reset, fault::cut, fault::clog,
+          fault::pause, fault::client_crash, fault::node_crash, fault::node_loss, fault::clock_back,
+          fault::clock_forward, fault::failover, fault::out_of_memory}) {
+        late.set(static_cast<std::size_t>(kind));
+    }
+    return late;
+}
+
+}  // namespace
+
+court::court(const plan& p) {
+    judges_.push_back(std::make_unique<call_checker>());
+    judges_.push_back(std::make_unique<liveness_checker>());
+    judges_.push_back(std::make_unique<renewal_checker>());
+    judges_.push_back(std::make_unique<leftover_checker>());
+    judges_.push_back(std::make_unique<fork_checker>());
+    if (p.promised.exclusion) judges_.push_back(std::make_unique<belief_checker>());
+    const fault_set only_calm = p.faults & late_messages();
+    if (p.promised.exclusion && p.promised.fences) {
+        judges_.push_back(std::make_unique<history_checker>(only_calm.none()));
+    }
+    if (p.promised.fences) {
+        judges_.push_back(std::make_unique<fence_checker>(p.promised.exclusion));
+        judges_.push_back(std::make_unique<resource_checker>());
+    }
+    if (p.promised.order) judges_.push_back(std::make_unique<order_checker>());
+}
+
+void court::call_scribe() {
+    judges_.push_back(std::make_unique<scribe>());
+}
+
+std::vector<violation> court::found() const {
+    std::vector<violation> all;
+    for (const auto& one : judges_) {
+        all.insert(all.end(), one->found().begin(), one->found().end());
+    }
+    std::ranges::stable_sort(all, {}, &violation::at);
+    return all;
+}
+
+}  // namespace holdfast::sim

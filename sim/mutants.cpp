@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mutants.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::sim {
+namespace {
+
+constexpr std::array mutants{
+    mutant{"late_grant_is_believed", "a grant counts although its ttl was over when it came"},
+    mutant{"believed_from_the_reply", "a grant is believed from its reply on"},
+    mutant{"no_allowance_for_drift", "clocks are taken to run at the same speed"},
+    mutant{"renewal_believed_from_the_reply", "a renewal is believed from its reply on"},
+    mutant{"late_renewal_is_believed", "a renewal that came after the deadline counts"},
+    mutant{"renews_after_the_deadline", "the keeper goes on after the deadline"},
+    mutant{"renews_after_the_release", "the keeper is not told of a release"},
+    mutant{"any_renewal_succeeds", "a renewal that was refused counts as one that succeeded"},
+    mutant{"stale_message_is_believed", "a hand-over older than the last look counts"},
+    mutant{"message_believed_from_its_arrival", "a hand-over is believed from its message on"},
+    mutant{"waits_for_messages_only", "a waiter does not look by itself"},
+    mutant{"another_owner_on_a_retry", "a request is repeated with another owner"},
+    mutant{"gives_up_without_leaving", "a waiter that gives up says nothing"},
+    mutant{"leaves_once_only", "a leave that was not answered is not repeated"},
+    mutant{"background_leaves_once", "the background does not repeat a leave either"},
+    mutant{"forgets_those_behind_it", "the next of the same client is not told of its turn"},
+    mutant{"passes_on_the_same_fence", "a lease that is passed on keeps its fence"},
+    mutant{"spare_fences_not_reserved", "fences for passing on are not reserved"},
+    mutant{"a_child_holds", "a child of fork() believes in its parent's leases"},
+    mutant{"sets_without_nx", "a lock is taken without looking whether it is free"},
+    mutant{"forgets_that_it_took", "a first trip without an answer is taken for nothing"},
+    mutant{"waits_on_another_connection", "WAIT is asked on a connection that wrote nothing"},
+    mutant{"unconfirmed_grants_count", "a grant counts although too few replicas have it"},
+    mutant{"release_without_compare", "the script deletes whoever's lock is there",
+           "local alone = string.sub(held, 1, #owner + 1) == owner .. ':'", "local alone = true"},
+    mutant{"let_go_without_compare", "so does the one of the swift way",
+           "if not held or string.sub(held, 1, #ARGV[1]) ~= ARGV[1] then return 0 end",
+           "if not held then return 0 end"},
+    mutant{"renew_without_compare", "the script renews whoever's lock is there",
+           "if not held or string.sub(held, 1, #owner) ~= owner then return 0 end",
+           "if not held then return 0 end"},
+    mutant{"leave_ends_anybody", "who leaves ends whoever holds the name",
+           "if state.owner == who then", "if state.owner then"},
+    mutant{"fences_by_tostring", "fences are written as Lua shows numbers",
+           "local function digits(number) return string.format('%.0f', number) end",
+           "local function digits(number) return tostring(number) end"},
+    mutant{"fences_without_a_floor", "a counter that was lost starts from one",
+           "if boot or top < 1600000000000000 then", "if false then"},
+    mutant{"line_without_order", "the line is in the order of owners",
+           "redis.call('ZADD', line, 'NX', digits(ticket), owner)",
+           "redis.call('ZADD', line, 'NX', '0', owner)"},
+    mutant{"no_quarantine", "a server that forgot grants at once", "return math.max(over - now, 0)",
+           "return 0"},
+    mutant{"claims_never_end", "a lock that was handed to somebody dead stays his",
+           "admit(state, who, kind, permits, most, tonumber(claim), fence)",
+           "admit(state, who, kind, permits, most, 3600000, fence)"},
+    mutant{"no_slack", "SET NX overtakes those in line", "local slack = 3000", "local slack = 0"},
+    mutant{"line_is_not_marked", "the holder is not told that somebody waits",
+           "redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)",
+           "redis.call('SET', lock, state.value, 'PX', state.left)"},
+    mutant{"granted_keeps_its_place", "who was granted stays in line",
+           "forget(owner)\n        local given = grant(state)", "local given = grant(state)"},
+    mutant{"readers_beside_a_writer", "readers come in beside a writer",
+           "if state.kind ~= kind or kind == 'x' then return false end",
+           "if state.kind == 'x' and kind == 'x' then return false end"},
+    mutant{"one_permit_too_many", "a semaphore gives one more than it has",
+           "state.used + permits > most then return false",
+           "state.used + permits > most + 1 then return false"},
+    mutant{"writers_are_overtaken", "readers pass a writer that waits",
+           "elseif not fits(state, kind, permits, most) then\n            return false",
+           "elseif not fits(state, kind, permits, most) then\n            rank = rank + 1"},
+};
+
+}  // namespace
+
+std::span<const mutant> all_mutants() noexcept {
+    return mutants;
+}
+
+const mutant* find_mutant(std::string_view name) noexcept {
+    const auto* const found = std::ranges::find(mutants, name, &mutant::name);
+    return found == mutants.end() ? nullptr : found;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nemesis.hpp"
+
+#include "world.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Those that happen to somebody; the others are in every message or every clock.
+constexpr std::array acts{fault::reset,         fault::cut,          fault::clog,
+                          fault::pause,         fault::client_crash, fault::fork,
+                          fault::node_crash,    fault::node_loss,    fault::clock_back,
+                          fault::clock_forward, fault::script_flush, fault::out_of_memory,
+                          fault::failover};
+
+}  // namespace
+
+nemesis::nemesis(world& around) : world_(around), draw_(around.how().seed, 5) {
+    std::ranges::copy_if(acts, std::back_inserter(choice_),
+                         [&](fault kind) { return around.how().has(kind); });
+}
+
+void nemesis::plan_next() {
+    if (choice_.empty() || stopped_) return;
+    const moment wait = draw_.between(1ms, 2 * world_.how().between_faults);
+    world_.time().after(wait, [this] {
+        if (stopped_) return;
+        strike(choice_[draw_.below(choice_.size())]);
+        plan_next();
+    });
+}
+
+void nemesis::strike(fault kind) {
+    switch (kind) {
+        case fault::reset:
+        case fault::cut:
+        case fault::clog: return strike_network(kind);
+        case fault::pause:
+        case fault::client_crash:
+        case fault::fork: return strike_program(kind);
+        default: return strike_server(kind);
+    }
+}
+
+void nemesis::strike_network(fault kind) {
+    auto& programs = world_.programs();
+    process& victim = *programs[draw_.below(programs.size())];
+    const auto node = static_cast<unsigned>(draw_.below(world_.how().nodes));
+    const moment until = world_.now() + draw_.between(10ms, 3s);
+    world_.judges().see(seen::process_disturbed{world_.now(), victim.number()});
+    if (kind == fault::clog) return world_.net().clog(victim.number(), node, until);
+    if (kind == fault::cut) {
+        const auto ways = draw_.below(3);
+        if (ways != 0) world_.net().cut(victim.number(), node, direction::to_server, until);
+        if (ways != 1) world_.net().cut(victim.number(), node, direction::to_program, until);
+        return;
+    }
+    const bool messages = draw_.coin();
+    victim.after(
+        0ms, [&victim, messages] { messages ? victim.store().deafen() : victim.store().reset(); });
+}
+
+void nemesis::strike_program(fault kind) {
+    auto& programs = world_.programs();
+    const std::size_t index = draw_.below(programs.size());
+    if (kind == fault::client_crash) return world_.replace_program(index);
+    process& victim = *programs[index];
+    if (kind == fault::pause) {
+        const moment most = draw_.coin() ? 2 * world_.how().ttl_most : 200ms;
+        return victim.pause(world_.now() + draw_.between(1ms, most));
+    }
+    const std::string wrong = victim.use_in_child();
+    if (!wrong.empty()) {
+        world_.judges().see(seen::child_misbehaved{world_.now(), victim.number(), wrong});
+    }
+}
+
+void nemesis::strike_server(fault kind) {
+    const unsigned number = world_.master();
+    const moment down = draw_.between(1ms, 2s);
+    node& victim = world_.server(number);
+    if (!victim.up()) return;
+    switch (kind) {
+        case fault::node_crash: return world_.restart_server(number, down, std::nullopt);
+        case fault::node_loss:
+            return world_.restart_server(number, down, draw_.coin() ? 1s : moment::max());
+        case fault::script_flush: {
+            const wire_batch flush{{.words = {"SCRIPT", "FLUSH"}}};
+            static_cast<void>(victim.carry_out(flush));
+            return;
+        }
+        case fault::out_of_memory:
+            world_.disturb_servers();
+            victim.engine().out_of_memory(true);
+            world_.time().after(
+                down, [this, number] { world_.server(number).engine().out_of_memory(false); });
+            return;
+        case fault::failover: return fail_over();
+        default: return set_clock(kind);
+    }
+}
+
+void nemesis::set_clock(fault kind) {
+    const moment by = draw_.between(1ms, 2 * world_.how().ttl_most);
+    world_.disturb_servers();
+    const bool back = kind == fault::clock_back;
+    if (back) world_.note_step_back(by);
+    world_.server(world_.master()).time().step(back ? -by : by);
+}
+
+// A Sentinel takes seconds to decide. Without a split brain the old master is dead by then.
+void nemesis::fail_over() {
+    const auto to = static_cast<unsigned>(draw_.below(world_.how().nodes));
+    const bool split = world_.how().has(fault::split_brain) && draw_.coin();
+    world_.fail_over(to, split ? draw_.between(100ms, 10s) : moment(0));
+}
+
+void nemesis::stop() {
+    stopped_ = true;
+    for (unsigned i = 0; i < world_.how().nodes; ++i)
+        world_.server(i).engine().out_of_memory(false);
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is on a server, as an operator would find it: only what is alive counts. A marked lock stays
+// for three seconds longer than its lease, and a place in line is worth nothing when its beat is
+// over.
+#include "world.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+namespace holdfast::sim {
+namespace {
+
+constexpr std::int64_t slack_ms = 3000;
+
+using memory::memory_image;
+
+std::int64_t now_ms(node& there) {
+    return there.time().wall().time_since_epoch().count() / 1000;
+}
+
+bool alive(const memory_image::entry& one, std::int64_t now) {
+    return one.expires_ms < 0 || one.expires_ms > now;
+}
+
+bool lease_alive(const memory_image::entry& one, std::string_view value, std::int64_t now) {
+    return one.expires_ms < 0 || one.expires_ms - (value.ends_with('+') ? slack_ms : 0) > now;
+}
+
+}  // namespace
+
+std::string world::left_of(const process& one) {
+    // After these a lease outlives what its program knows of it: by the ttl, or by the step.
+    const bool forgets =
+        plan_.has(fault::node_loss) || plan_.has(fault::failover) || plan_.has(fault::clock_back);
+    node& there = *servers_[master_];
+    if (forgets || !there.up() || late_requests_of_.contains(one.number())) return {};
+    const std::string id = one.client_prefix();
+    const std::int64_t now = now_ms(there);
+    for (const auto& entry : there.engine().image().entries) {
+        if (!alive(entry, now)) continue;
+        if (const auto* text = std::get_if<std::string>(&entry.value)) {
+            if (text->starts_with(id) && lease_alive(entry, *text, now)) {
+                return fmt::format("the lock {}", entry.key);
+            }
+        } else if (const auto* waiters = std::get_if<memory_image::hash>(&entry.value)) {
+            for (const auto& [owner, place] : *waiters) {
+                std::int64_t beat = 0;
+                std::from_chars(place.data(), place.data() + place.size(), beat);
+                if (owner.starts_with(id) && beat > now) {
+                    return fmt::format("a place in {}", entry.key);
+                }
+            }
+        }
+    }
+    return {};
+}
+
+std::string world::left_on_servers() {
+    std::string left;
+    for (const auto& there : servers_) {
+        if (!there->up() || !there->is_master) continue;
+        const std::int64_t now = now_ms(*there);
+        for (const auto& entry : there->engine().image().entries) {
+            if (!alive(entry, now) || is_shared_key(entry.key)) continue;
+            left += fmt::format("{}{}", left.empty() ? "" : ", ", entry.key);
+        }
+    }
+    return left;
+}
+
+}  // namespace holdfast::sim

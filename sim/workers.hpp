@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plan.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+/// Many seeds on several processors: each worker is a process, so that one that crashes takes
+/// nothing along, and each seed has one thread and no neighbours.
+namespace holdfast::sim {
+
+struct campaign {
+    std::uint64_t first = 1;
+    std::uint64_t count = 1000;
+    /// Ends by then, however many seeds were done. Zero: no such end.
+    std::chrono::seconds time{0};
+    unsigned jobs = 1;
+    limits bounds;
+    /// Each seed is run twice, and must give the same hash.
+    bool twice = false;
+};
+
+struct progress {
+    std::uint64_t done = 0;
+    std::uint64_t events = 0;
+    std::chrono::milliseconds elapsed{0};
+};
+
+struct campaign_end {
+    progress sum;
+    std::optional<std::uint64_t> failed;  ///< The lowest seed that did, of those that were run.
+    bool crashed = false;                 ///< It took its worker along.
+    bool unequal = false;                 ///< It ran in two ways.
+};
+
+[[nodiscard]] campaign_end run_campaign(const campaign& what,
+                                        const std::function<void(const progress&)>& show);
+
+}  // namespace holdfast::sim

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world.hpp"
+
+#include "nemesis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t most_events = 400'000;
+
+command_lease_options options_for(const plan& p) {
+    command_lease_options options;
+    options.quarantine = p.quarantine;
+    options.replicas = p.replicas;
+    return options;
+}
+
+}  // namespace
+
+world::world(const plan& p, court& judges)
+    : plan_(p), options_(options_for(p)), judges_(judges), net_(time_, p), draw_(p.seed, 4) {
+    net_.on_trouble(
+        [this](unsigned number) { judges_.see(seen::process_disturbed{now(), number}); });
+}
+
+world::~world() = default;
+
+void world::populate() {
+    const bool forgets = plan_.has(fault::node_loss) || plan_.servers == shape::replicated;
+    for (unsigned i = 0; i < plan_.nodes; ++i) {
+        const duration offset = draw_.between(-5ms, 5ms);
+        const std::int64_t drift = draw_.between(-plan_.drift_ppm, plan_.drift_ppm);
+        servers_.push_back(std::make_unique<node>(time_, draw_.next(), offset, drift));
+        servers_.back()->keep_images(forgets || plan_.has(fault::node_crash));
+        lags_.push_back(draw_.between(0ms, draw_.coin() ? 5ms : 800ms));
+        servers_.back()->is_master = plan_.servers != shape::replicated || i == 0;
+    }
+    for (unsigned i = 0; i < plan_.processes; ++i) programs_.push_back(make_program());
+    for (const auto& one : programs_) one->start();
+}
+
+std::shared_ptr<process> world::make_program() {
+    const duration offset = draw_.between(0s, 1000s);
+    const std::int64_t drift = draw_.between(-plan_.drift_ppm, plan_.drift_ppm);
+    return std::make_shared<process>(*this, processes_++, draw_.next(),
+                                     process::machine{offset, drift});
+}
+
+void world::replace_program(std::size_t index) {
+    programs_[index]->crash();
+    programs_[index] = make_program();
+    programs_[index]->start();
+}
+
+unsigned world::master_for(unsigned process) {
+    if (now() < old_master_until_ && process % 2 == 0) return old_master_;
+    return master_;
+}
+
+// The ways to a server.
+
+void world::at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
+                      std::function<void()> refused) {
+    node& there = *servers_[number];
+    if (!there.up() || there.incarnation() != incarnation) return refused();
+    if (now() < there.frozen_until()) {
+        time_.at(there.frozen_until(), [this, number, incarnation, act = std::move(act),
+                                        refused = std::move(refused)]() mutable {
+            at_server(number, incarnation, std::move(act), std::move(refused));
+        });
+        return;
+    }
+    act(there);
+}
+
+void world::note_arrival(const lease_request& request, unsigned process) {
+    const auto& owner =
+        std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
+    if (std::holds_alternative<ask::acquire>(request)) {
+        if (ended_owners_.contains(owner.value())) late_requests_of_.insert(process);
+    } else if (!std::holds_alternative<ask::renew>(request)) {
+        ended_owners_.insert(owner.value());
+    }
+}
+
+void world::send_commands(const command_parcel& what,
+                          std::function<void(std::vector<reply>)> answered,
+                          std::function<void()> refused) {
+    const network::parcel back{what.process, what.node, direction::to_program};
+    const auto act = [this, back, request = what.request, batch = what.batch,
+                      answered = std::move(answered)](node& there) {
+        note_arrival(request, back.process);
+        std::vector<reply> replies(
+            batch.size(), reply::error("READONLY You can't write against a read only replica."));
+        const auto tell = [this, back, answered](const std::vector<reply>& said) {
+            net_.carry(back, [answered, said] { answered(said); });
+        };
+        if (!there.is_master) return tell(replies);
+        carry_on(there, batch, {}, tell);
+    };
+    const auto gone = [this, back, refused = std::move(refused)] { net_.carry(back, refused); };
+    net_.carry({what.process, what.node, direction::to_server, what.may_repeat},
+               [this, act, gone, node = what.node, incarnation = what.incarnation] {
+                   at_server(node, incarnation, act, gone);
+               });
+}
+
+// Commands of one pipeline are not one step: another connection's may come between them, and the
+// server may die there.
+void world::carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
+                     std::function<void(std::vector<reply>)> done) {
+    const wire_batch first{batch.front()};
+    so_far.push_back(there.carry_out(first).front());
+    batch.erase(batch.begin());
+    if (batch.empty()) return done(std::move(so_far));
+    const moment gap = draw_.permille(500) ? moment(0) : draw_.between(0us, 2ms);
+    time_.after(gap, [this, &there, incarnation = there.incarnation(), batch = std::move(batch),
+                      so_far = std::move(so_far), done = std::move(done)]() mutable {
+        if (!there.up() || there.incarnation() != incarnation) return;
+        carry_on(there, std::move(batch), std::move(so_far), std::move(done));
+    });
+}
+
+// When the replica has what was written then; never if it does not follow that master any more.
+moment world::acknowledged(unsigned replica, unsigned master, moment written) const {
+    if (replica == master || !servers_[replica]->up()) return moment::max();
+    const moment when = written + lags_[replica];
+    const auto cut = cut_off_.find(master);
+    return cut != cut_off_.end() && when > cut->second ? moment::max() : when;
+}
+
+void world::confirm(const confirm_parcel& what, std::function<void(unsigned)> answered) {
+    const network::parcel back{what.process, what.node, direction::to_program};
+    const auto act = [this, back, what, answered](node& /*there*/) {
+        std::vector<moment> heard;
+        for (unsigned i = 0; i < servers_.size(); ++i) {
+            heard.push_back(acknowledged(i, what.node, what.written));
+        }
+        std::ranges::sort(heard);
+        const moment end = now() + what.patience;
+        const moment enough = std::max(now(), heard[what.replicas - 1]);
+        time_.at(std::min(enough, end), [this, back, answered, heard] {
+            const auto count = std::ranges::count_if(heard, [&](moment t) { return t <= now(); });
+            net_.carry(back, [answered, count] { answered(static_cast<unsigned>(count)); });
+        });
+    };
+    net_.carry({what.process, what.node, direction::to_server},
+               [this, act, node = what.node, incarnation = what.incarnation] {
+                   at_server(node, incarnation, act, [] {});
+               });
+}
+
+void world::connect(const call_parcel& what, std::function<void()> answered) {
+    const network::parcel back{what.process, what.node, direction::to_program};
+    const auto act = [this, back, raises = what.raises_fences, answered](node& there) {
+        if (!there.is_master) return;  // who asks for a master hangs up, and looks again
+        if (raises) {
+            const wire_batch raise{{.words = raise_fence_command()}};
+            static_cast<void>(there.carry_out(raise));
+        }
+        net_.carry(back, answered);
+    };
+    net_.carry({what.process, what.node, direction::to_server},
+               [this, act, node = what.node, incarnation = what.incarnation] {
+                   at_server(node, incarnation, act, [] {});
+               });
+}
+
+void world::subscribe(const subscribe_parcel& what, std::function<void()> answered,
+                      std::function<void(const std::string&)> heard) {
+    network::parcel back{what.process, what.node, direction::to_program};
+    back.in_order = true;
+    const auto tell = [this, back, heard](const std::string& text) {
+        net_.carry(back, [heard, text] { heard(text); });
+    };
+    const auto act = [this, back, channel = what.channel, tell, answered](node& there) {
+        there.listen(back.process, channel, tell);
+        net_.carry(back, answered);
+    };
+    net_.carry({what.process, what.node, direction::to_server},
+               [this, act, node = what.node, incarnation = what.incarnation] {
+                   at_server(node, incarnation, act, [] {});
+               });
+}
+
+void world::hang_up(unsigned process, unsigned node) {
+    servers_[node]->stop_listening(process);
+}
+
+void world::use_resource(unsigned process, const std::string& name, std::uint64_t holding,
+                         fencing_token fence, bool writes, std::uint64_t read_before,
+                         std::function<void(std::uint64_t)> answered) {
+    const network::parcel there{process, 1000, direction::to_server};
+    const network::parcel back{process, 1000, direction::to_program};
+    net_.carry(there, [this, back, name, holding, fence, writes, read_before,
+                       answered = std::move(answered)] {
+        resource& here = resources_[name];
+        const bool accepted = fence.value >= here.fence;
+        judges_.see(seen::resource_used{now(), name, holding, fence, accepted, writes, read_before,
+                                        here.value});
+        if (!accepted) return;
+        here.fence = fence.value;
+        if (writes) here.value = read_before + 1;
+        net_.carry(back, [answered, value = here.value] { answered(value); });
+    });
+}
+
+// What happens to servers.
+
+void world::disturb_servers() {
+    judges_.see(seen::servers_disturbed{now()});
+}
+
+void world::restart_server(unsigned number, moment down, std::optional<moment> lost) {
+    node& there = *servers_[number];
+    if (!there.up()) return;
+    const moment died = now();
+    there.crash();
+    disturb_servers();
+    for (const auto& one : programs_) {
+        one->after(draw_.between(0ms, 30ms),
+                   [one = one.get(), number] { one->store().server_gone(number); });
+    }
+    time_.after(down, [&there, died, lost] {
+        if (lost && *lost == moment::max()) {
+            there.start_empty();
+        } else {
+            there.start(died - lost.value_or(moment(0)));
+        }
+    });
+}
+
+// The old master may go on for a while; those who do not know of the new one go on with it.
+void world::fail_over(unsigned to, moment old_goes_on) {
+    node& old = *servers_[master_];
+    node& heir = *servers_[to];
+    if (to == master_ || !heir.up()) return;
+    disturb_servers();
+    heir.take_over(old, now() - lags_[to]);
+    cut_off_[master_] = now();
+    cut_off_.erase(to);
+    old_master_ = master_;
+    master_ = to;
+    old_master_until_ = now() + old_goes_on;
+    time_.after(old_goes_on, [this, was = old_master_] {
+        if (was == master_) return;
+        servers_[was]->is_master = false;
+        for (const auto& one : programs_) {
+            one->after(draw_.between(0ms, 30ms),
+                       [one = one.get(), was] { one->store().server_gone(was); });
+        }
+    });
+}
+
+bool world::run() {
+    populate();
+    nemesis trouble(*this);
+    trouble.plan_next();
+    if (!time_.run_until(plan_.safety, most_events)) return false;
+    trouble.stop();
+    net_.heal();
+    std::ranges::fill(lags_, moment(1ms));
+    const moment patience = 8 * plan_.ttl_most + 12s + plan_.quarantine + stepped_back_;
+    for (const auto& one : programs_) one->finish_up(patience);
+    const auto busy = [&] {
+        return std::ranges::any_of(programs_, [](const auto& one) { return !one->finished(); });
+    };
+    const moment end = now() + 2 * patience;
+    while (busy() && now() < end) {
+        if (!time_.run_until(now() + 200ms, most_events)) return false;
+    }
+    if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout, most_events)) {
+        return false;
+    }
+    std::uint64_t open = 0;
+    for (const auto& one : programs_) open += one->calls_open();
+    judges_.see(seen::world_ended{now(), left_on_servers(), open});
+    return true;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redis/lease_dialogue.hpp"
+
+namespace holdfast {
+
+lease_dialogue::lease_dialogue(const command_lease_options& options, const lease_request& request,
+                               lease_way first)
+    : options_(options), request_(request), way_(first) {}
+
+bool lease_dialogue::may_wait() const noexcept {
+    const auto* asked = std::get_if<ask::acquire>(&request_);
+    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
+           (way_ == lease_way::full || options_.careful());
+}
+
+void lease_dialogue::speak(std::string_view channel) {
+    said_.make(options_, request_, channel, way_);
+}
+
+std::optional<result<lease_reply>> lease_dialogue::hear(std::span<result<reply>> replies) {
+    auto meant = said_.interpret(replies);
+    may_have_taken_ = may_have_taken_ || said_.took();
+    way_ = lease_way::full;
+    if (meant && !*meant && may_have_taken_) meant->error().code = errc::outcome_unknown;
+    return meant;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/redis/lease_commands.hpp"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+/// One lease request, from its first trip to its answer, without I/O.
+///
+/// The swift way may find that it is not enough (the name is taken, the fences were lost): then the
+/// same request goes the full way. Whoever drives it sends what commands() says and brings back the
+/// replies; so the store and the simulation take the same turns.
+///
+/// If a first trip took the name, or may have, and then something fails, the outcome is unknown,
+/// whatever the second trip says of itself: whoever asked must ask again or leave. Leaving for it
+/// here would be wrong, since a leave that is late could end a later grant.
+namespace holdfast {
+
+class lease_dialogue {
+public:
+    /// Requires: both outlive it.
+    lease_dialogue(const command_lease_options& options, const lease_request& request,
+                   lease_way first);
+
+    /// Whether the next trip can make the caller stand in line: then it needs a channel.
+    [[nodiscard]] bool may_wait() const noexcept;
+
+    /// Makes the commands of the next trip. `channel` outlives them.
+    void speak(std::string_view channel);
+    [[nodiscard]] std::span<const command> commands() const noexcept { return said_.commands(); }
+
+    /// What the replies mean; nothing, if another trip is needed.
+    /// Requires: replies.size() == commands().size().
+    [[nodiscard]] std::optional<result<lease_reply>> hear(std::span<result<reply>> replies);
+
+    /// By which way the next trip goes.
+    [[nodiscard]] lease_way way() const noexcept { return way_; }
+
+    /// Somebody waits for the name, or holds it.
+    [[nodiscard]] bool contended() const noexcept { return said_.contended(); }
+
+private:
+    const command_lease_options& options_;
+    const lease_request& request_;
+    lease_way way_;
+    lease_commands said_;
+    bool may_have_taken_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkers/belief_checker.hpp"
+#include "checkers/fence_checker.hpp"
+#include "checkers/order_checker.hpp"
+#include "drifting_clock.hpp"
+#include "mutants.hpp"
+#include "run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct told_believer final : believer {
+    bool believing = true;
+    [[nodiscard]] bool believes() const override { return believing; }
+};
+
+seen::holding_began holding(std::uint64_t number, std::uint64_t fence, const believer& who,
+                            lease_mode mode = {}) {
+    return {0ms, number, number, static_cast<unsigned>(number), "n", mode, {fence}, &who};
+}
+
+TEST(belief_checker, finds_two_that_believe_at_once_and_only_those) {
+    belief_checker judge;
+    told_believer first;
+    told_believer second;
+    judge.see(holding(1, 1, first));
+    first.believing = false;
+    judge.see(holding(2, 2, second));
+    EXPECT_TRUE(judge.found().empty());
+    told_believer third;
+    judge.see(holding(3, 3, third));
+    EXPECT_EQ(judge.found().size(), 1U);
+}
+
+TEST(belief_checker, lets_readers_be_together_and_counts_permits) {
+    const lease_mode reads{lease_mode::kind::shared};
+    const lease_mode two_of_three{lease_mode::kind::permit, 2, 3};
+    told_believer all;
+    belief_checker readers;
+    readers.see(holding(1, 1, all, reads));
+    readers.see(holding(2, 2, all, reads));
+    EXPECT_TRUE(readers.found().empty());
+    readers.see(holding(3, 3, all));
+    EXPECT_FALSE(readers.found().empty());
+    belief_checker permits;
+    permits.see(holding(1, 1, all, two_of_three));
+    EXPECT_TRUE(permits.found().empty());
+    permits.see(holding(2, 2, all, two_of_three));
+    EXPECT_FALSE(permits.found().empty());
+}
+
+TEST(fence_checker, finds_a_fence_that_was_given_twice_or_went_back) {
+    told_believer all;
+    fence_checker judge(true);
+    judge.see(holding(1, 5, all));
+    EXPECT_TRUE(judge.found().empty());
+    judge.see(holding(2, 5, all));
+    EXPECT_EQ(judge.found().size(), 1U);
+    judge.see(holding(3, 4, all));
+    EXPECT_EQ(judge.found().size(), 2U);
+}
+
+TEST(drifting_clock, says_when_it_will_show_a_time) {
+    timeline world;
+    for (const std::int64_t ppm : {-9000, -1, 0, 1, 9000}) {
+        drifting_clock one(world, 17s, ppm);
+        const time_point wanted = one.now() + 12345678us;
+        const moment when = one.when_it_shows(wanted);
+        timeline then;
+        drifting_clock same(then, 17s, ppm);
+        then.run_until(when - 1us, 1);
+        EXPECT_LT(same.now(), wanted) << ppm;
+        then.run_until(when, 1);
+        EXPECT_GE(same.now(), wanted) << ppm;
+    }
+}
+
+TEST(simulation, gives_the_same_run_for_the_same_seed_and_another_for_another) {
+    const verdict once = run_seed(7, {});
+    const verdict again = run_seed(7, {});
+    EXPECT_EQ(once.hash, again.hash);
+    EXPECT_EQ(once.events, again.events);
+    EXPECT_NE(once.hash, run_seed(8, {}).hash);
+}
+
+TEST(simulation, leaves_out_the_faults_that_it_is_told_to) {
+    limits none;
+    none.without.set();
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const verdict calm = run_seed(seed, none);
+        EXPECT_TRUE(calm.how.faults.none());
+        EXPECT_TRUE(calm.good()) << seed << ": " << calm.found.front().text;
+    }
+}
+
+TEST(mutants, have_a_name_each_and_a_sentence) {
+    std::set<std::string_view> names;
+    for (const mutant& one : all_mutants()) {
+        EXPECT_TRUE(names.insert(one.name).second) << one.name;
+        EXPECT_FALSE(one.what.empty()) << one.name;
+    }
+    EXPECT_GE(names.size(), 25U);
+    EXPECT_EQ(find_mutant("no such bug"), nullptr);
+}
+
+}  // namespace
+}  // namespace holdfast::sim
