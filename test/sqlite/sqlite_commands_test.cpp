@@ -6,6 +6,7 @@
 #include "support/run_sql.hpp"
 
 #include <holdfast/holdfast.hpp>
+#include <holdfast/virtual_clock.hpp>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

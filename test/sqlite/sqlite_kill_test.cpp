@@ -2,6 +2,7 @@
 //
 // kill -9 at every system call of every statement, and at random under contention: exclusion and
 // fences hold, a change is whole or not there, and the next process just goes on.
+#include "engine/sqlite/sqlite_commands.hpp"
 #include "sqlite/store_on_file.hpp"
 #include "support/run_sql.hpp"
 
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdarg>
 #include <functional>
@@ -125,6 +127,9 @@ protected:
         const auto seen = store->inspect(named("job"), system_clock().now() + 5s);
         ASSERT_TRUE(seen) << to_string(seen.error());
         EXPECT_EQ(run_sql(path(), "PRAGMA integrity_check").at(0), "ok");
+        EXPECT_LE(std::stoi(run_sql(path(), "SELECT count(DISTINCT image) FROM holdfast_keys")[0]),
+                  1)
+            << "half of a transaction";
         std::uint64_t last = 0;
         if (*seen) {
             EXPECT_LE((*seen)->holders.size(), 1U);
@@ -204,6 +209,20 @@ TEST_F(sqlite_kill, while_a_batch_is_carried_out) {
         store.exchange(batch, replies, system_clock().now() + 5s);
         for (const auto& reply : replies) must(reply.has_value());
     });
+}
+
+TEST_F(sqlite_kill, while_a_transaction_of_commands_is_carried_out) {
+    const auto raise_both = [this] {
+        const auto engine =
+            sqlite::make_sqlite_commands({.path = path()}, system_clock(), system_entropy());
+        const auto first = words("INCR", "a");
+        const auto second = words("INCR", "b");
+        const std::array<command, 2> both{first, second};
+        return engine->transaction(both, system_clock().now() + 5s);
+    };
+    kill_everywhere([&](auto&) { must(raise_both().has_value()); },
+                    [&](auto&) { must(raise_both().has_value()); });
+    EXPECT_EQ(run_sql(path(), "SELECT count(*) FROM holdfast_keys").at(0), "2");
 }
 
 /// What the workers see of each other, in memory that outlives them.
