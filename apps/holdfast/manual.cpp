@@ -77,7 +77,7 @@ void add_command(const CLI::App& words, std::string& out) {
             if (label.empty() || label.contains("--help")) continue;
             const std::string usual = option->get_default_str();
             out += fmt::format(".TP\n.B {}\n{}.{}\n", roff(label), roff(option->get_description()),
-                               usual.empty() ? "" : " Default: " + roff(usual) + ".");
+                               usual.empty() ? "" : fmt::format(" Default: {}.", roff(usual)));
         }
         if (!words.get_footer().empty()) {
             out += fmt::format(".PP\n.nf\n{}.fi\n", roff(words.get_footer()));
