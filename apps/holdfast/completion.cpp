@@ -131,7 +131,7 @@ std::string zsh_option(const CLI::Option& option) {
 
 std::string zsh_name(const CLI::App& words) {
     std::string name = "_holdfast";
-    if (words.get_parent() != nullptr) name += "_" + path_of(words);
+    if (words.get_parent() != nullptr) name.append("_").append(path_of(words));
     std::ranges::replace(name, ' ', '_');
     return name;
 }

@@ -66,7 +66,7 @@ result<std::string> usual_engine() {
                                 "HOLDFAST_ENGINE, or say --engine URL",
                                 ours.native(), why.message()));
     }
-    return "sqlite:" + encoded((ours / "holdfast.db").native());
+    return fmt::format("sqlite:{}", encoded((ours / "holdfast.db").native()));
 }
 
 result<std::string> read_file(const std::string& name) {

@@ -38,8 +38,8 @@ result<signal_inbox> signal_inbox::open() {
     ::pthread_sigmask(SIG_BLOCK, &blocked, &made.mask_);
     made.inbox_ = descriptor(::signalfd(-1, &read, SFD_CLOEXEC | SFD_NONBLOCK));
     if (made.inbox_.is_open()) return made;
-    return fail(errc::unavailable,
-                "cannot listen to signals: " + std::generic_category().message(errno));
+    return fail(errc::unavailable, fmt::format("cannot listen to signals: {}",
+                                               std::generic_category().message(errno)));
 }
 
 std::optional<int> signal_inbox::next() {

@@ -17,7 +17,6 @@ class Locks:
     """The promises; the classes below say on what."""
 
     engine_type = None
-    speaks_commands = True  # what limit and once need
 
     def setUp(self):
         self.engine = self.engine_type()
@@ -137,16 +136,8 @@ class Locks:
         self.assertEqual(waits.wait(30), SUCCESS)
         self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
 
-    def says_unsupported(self, *words):
-        """On an engine that cannot do it, that is checked, and the test is over."""
-        if not self.speaks_commands:
-            self.expect_one_sentence(self.ask(*words), USAGE)
-        return not self.speaks_commands
-
     def test_limit_takes_until_the_rate_is_used_up_and_peek_takes_nothing(self):
         rate = ("--rate", "2/hour")
-        if self.says_unsupported("limit", "take", "k", *rate):
-            return
         for _ in range(2):
             self.expect(self.ask("limit", "peek", "k", *rate), SUCCESS, "allowed, 2 of 2 left\n")
         self.expect(self.ask("limit", "take", "k", *rate), SUCCESS, "allowed, 1 of 2 left\n")
@@ -161,8 +152,6 @@ class Locks:
 
     def test_limit_with_a_burst_takes_several_at_once(self):
         burst = ("--rate", "1/hour", "--burst", "5")
-        if self.says_unsupported("limit", "peek", "k", *burst):
-            return
         self.expect(self.ask("limit", "take", "k", *burst, "-n", "4"), SUCCESS,
                     "allowed, 1 of 5 left\n")
         self.assertEqual(self.ask("limit", "take", "k", *burst, "-n", "2").returncode, BUSY)
@@ -170,16 +159,12 @@ class Locks:
                     "refused: never more than 5 at once\n")
 
     def test_once_is_first_once_and_tells_the_others_what_was_recorded(self):
-        if self.says_unsupported("once", "k"):
-            return
         self.expect(self.ask("once", "k", "--window", "1h", "--record", "by ana"), SUCCESS)
         self.expect(self.ask("once", "k", "--window", "1h"), BUSY, "by ana\n")
         self.expect(self.ask("once", "other"), SUCCESS)
         self.expect(self.ask("once", "other"), BUSY)
 
     def test_once_shares_its_marks_with_run(self):
-        if self.says_unsupported("once", "k"):
-            return
         self.expect(self.ask("once", "k"), SUCCESS)
         self.assertEqual(self.ask("run", "k", "--once", "1h", "--", "true").returncode, BUSY)
 
@@ -190,7 +175,6 @@ class LocksOnRedis(Locks, Case):
 
 class LocksOnSqlite(Locks, Case):
     engine_type = Sqlite
-    speaks_commands = False
 
 
 if __name__ == "__main__":

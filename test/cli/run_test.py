@@ -19,7 +19,6 @@ class Run:
     """The promises; the classes below say on what."""
 
     engine_type = None
-    speaks_commands = True  # what --once, --cooldown and --rate need
 
     def setUp(self):
         self.engine = self.engine_type()
@@ -235,25 +234,13 @@ class Run:
         (left,) = self.pids("pid")
         self.assertFalse(is_alive(left))
 
-    def expect_unsupported(self, *words):
-        done = self.run_it("a", *words, "--", "echo", "never")
-        self.expect_one_sentence(done, USAGE)
-        self.assertTrue(self.is_free("a"))
-
     def test_once_runs_the_first_alone_and_forgets_one_that_failed(self):
-        if not self.speaks_commands:
-            self.expect_unsupported("--once", "1h")
-            return
         self.assertEqual(self.run_it("a", "--once", "1h", "--", "false").returncode, FAILURE)
         self.expect(self.run_it("a", "--once", "1h", "--", "echo", "first"), SUCCESS, "first\n")
         self.expect(self.run_it("a", "--once", "1h", "--", "echo", "second"), BUSY, "",
                     "holdfast: 'a' was done already within 1h\n")
 
     def test_cooldown_and_rate_refuse_or_wait(self):
-        if not self.speaks_commands:
-            self.expect_unsupported("--cooldown", "1h")
-            self.expect_unsupported("--rate", "1/s")
-            return
         self.assertEqual(self.run_it("a", "--cooldown", "1h", "--", "true").returncode, SUCCESS)
         self.expect_one_sentence(self.run_it("a", "--cooldown", "1h", "--", "true"), BUSY,
                                  "cooling down")
@@ -335,7 +322,6 @@ class RunOnRedis(Run, Case):
 
 class RunOnSqlite(Run, Case):
     engine_type = Sqlite
-    speaks_commands = False
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from ground import SUCCESS, UNKNOWN, Case, Redis, Terminal, holdfast, wait_until
 def screen_of(text):
     """The lines of the last picture, without colours."""
     last = text.rsplit("\x1b[H", 1)[-1]
-    return [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in last.split("\r\n")]
+    return [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip("\r")
+            for line in last.split("\r\n")]
 
 
 class Screen(Case):

@@ -16,12 +16,12 @@ namespace holdfast::app {
 namespace {
 
 std::string since(const std::optional<wall_time>& when) {
-    return when ? ", since " + show_time_of_day(*when) : std::string();
+    return when ? fmt::format(", since {}", show_time_of_day(*when)) : std::string();
 }
 
 void print_text(const lease_info& seen) {
     fmt::print("{}: {}, {} waiting\n", seen.name,
-               seen.holders.empty() ? "free for a moment" : "held, " + show_mode(seen.mode),
+               seen.held() ? fmt::format("held, {}", show_mode(seen.mode)) : "free for a moment",
                seen.waiters);
     for (const holder_info& one : seen.holders) {
         fmt::print("  held by   {}{}, {} left", show_who(one.who), since(one.since),

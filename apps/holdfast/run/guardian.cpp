@@ -2,6 +2,7 @@
 #include "run/guardian.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
@@ -71,15 +72,15 @@ result<guardian> guardian::start() {
     // A guardian that somebody stopped must not stop us when the pipe is full.
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
         return fail(errc::unavailable,
-                    "cannot make a pipe: " + std::generic_category().message(errno));
+                    fmt::format("cannot make a pipe: {}", std::generic_category().message(errno)));
     }
     descriptor reads(ends[0]);
     descriptor writes(ends[1]);
     const pid_t pid = ::fork();
     if (pid == 0) stand_guard(reads.get());
     if (pid < 0) {
-        return fail(errc::unavailable,
-                    "cannot start a process: " + std::generic_category().message(errno));
+        return fail(errc::unavailable, fmt::format("cannot start a process: {}",
+                                                   std::generic_category().message(errno)));
     }
     return guardian(std::move(writes), pid);
 }
