@@ -2,7 +2,9 @@
 """The engines of the lab. A new one says how to start it, and where its workers find it."""
 
 import contextlib
+import ctypes
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,9 +16,17 @@ from pathlib import Path
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below 32768, so that no outgoing connection has it, and a Cluster's second port is one."""
+    while True:
+        port = random.randrange(10_000, 30_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def die_with_us():
+    """Run by a child: if the lab is killed, the kernel kills the child too."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def command(port, *words, timeout=2.0):
@@ -34,8 +44,9 @@ def command(port, *words, timeout=2.0):
 class Server:
     """A redis-server whose clock can be stepped; it keeps nothing over a restart."""
 
-    def __init__(self, clock, *arguments, port=None):
-        self.port = port or free_port()
+    def __init__(self, clock, *arguments, configuration=None):
+        self.port = free_port()
+        self._configuration = [configuration] if configuration else []
         self.directory = tempfile.mkdtemp(prefix="faultlab-")
         self.shift = Path(self.directory) / "shift"
         self.shift.write_bytes(struct.pack("<q", 0))
@@ -48,9 +59,9 @@ class Server:
             environment["LD_PRELOAD"] = str(self._clock)
         with open(Path(self.directory) / "log", "ab") as log:
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                 "--dir", self.directory, *self._arguments],
-                stdout=log, stderr=log, env=environment)
+                ["redis-server", *self._configuration, "--port", str(self.port), "--bind",
+                 "127.0.0.1", "--save", "", "--dir", self.directory, *self._arguments],
+                stdout=log, stderr=log, env=environment, preexec_fn=die_with_us)
         self.wait()
 
     def wait(self):
@@ -84,6 +95,7 @@ class Engine:
 
     name = ""
     options = ""
+    proxied = True  # workers can be cut off by proxies of their own
 
     def __init__(self, clock):
         self.servers = self.start(clock)
@@ -148,10 +160,90 @@ class Redlock(Engine):
         return self.servers[:2]
 
 
+class Sentinel(Engine):
+    """A master, two replicas, three sentinels. Workers are told where the master is: no proxies."""
+
+    name = "sentinel"
+    proxied = False
+
+    def start(self, clock):
+        master = Server(clock)
+        replicas = [Server(clock, "--replicaof", f"127.0.0.1 {master.port}",
+                           "--repl-diskless-sync-delay", "0") for _ in range(2)]
+        self.sentinels = [self._sentinel(master.port) for _ in range(3)]
+        return [master, *replicas]
+
+    @staticmethod
+    def _sentinel(port):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf", delete=False) as file:
+            file.write(f"sentinel monitor lab 127.0.0.1 {port} 2\n"
+                       "sentinel down-after-milliseconds lab 1000\n"
+                       "sentinel failover-timeout lab 3000\n")
+        made = Server(None, "--sentinel", configuration=file.name)
+        made.configuration = file.name
+        return made
+
+    def url(self, ports):
+        hosts = ",".join(f"127.0.0.1:{one.port}" for one in self.sentinels)
+        return (f"redis-sentinel://{hosts}/lab?reply_timeout=500ms&connect_timeout=500ms"
+                "&backoff_max=200ms&quarantine=2s")
+
+    def fail_over(self):
+        command(self.sentinels[0].port, "SENTINEL", "FAILOVER", "lab")
+
+    def close(self):
+        for one in self.sentinels:
+            one.close()
+            os.unlink(one.configuration)
+        super().close()
+
+
+class Cluster(Engine):
+    """Three masters with a replica each. Workers are told where a slot is: no proxies."""
+
+    name = "cluster"
+    proxied = False
+
+    def start(self, clock):
+        nodes = [Server(clock, "--cluster-enabled", "yes", "--cluster-node-timeout", "1500",
+                        "--repl-diskless-sync-delay", "0") for _ in range(6)]
+        addresses = [f"127.0.0.1:{node.port}" for node in nodes]
+        subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1",
+                        "--cluster-yes"], check=True, capture_output=True, timeout=60)
+        for node in nodes:
+            while b"cluster_state:ok" not in command(node.port, "CLUSTER", "INFO"):
+                time.sleep(0.05)
+        return nodes
+
+    def url(self, ports):
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.servers)
+        return (f"redis-cluster://{hosts}?reply_timeout=500ms&connect_timeout=500ms"
+                "&backoff_max=200ms&quarantine=2s")
+
+    def victims(self):
+        """The master of the slot that the workers' name is in."""
+        slot = int(command(self.servers[0].port, "CLUSTER", "KEYSLOT", "lock:job")[1:])
+        for line in command(self.servers[0].port, "CLUSTER", "NODES").decode().splitlines():
+            words = line.split()
+            for part in words[8:]:
+                first, _, last = part.partition("-")
+                if first.isdigit() and int(first) <= slot <= int(last or first):
+                    port = int(words[1].split("@")[0].split(":")[1])
+                    return [node for node in self.servers if node.port == port]
+        raise RuntimeError("no master has the slot")
+
+    def fail_over(self):
+        master = self.victims()[0]
+        for node in self.servers:
+            if str(master.port).encode() in command(node.port, "ROLE"):
+                command(node.port, "CLUSTER", "FAILOVER", "FORCE")
+                return
+
+
 class RedisPy(Redis):
     """redis-py's lock on one server: to see that the lab finds violations where there are some."""
 
     name = "redis-py (baseline)"
 
 
-ENGINES = [Redis, QuarantinedRedis, Redlock, RedisPy]
+ENGINES = [Redis, QuarantinedRedis, Sentinel, Cluster, Redlock, RedisPy]

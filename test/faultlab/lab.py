@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 import report
-from engines import ENGINES, RedisPy
+from engines import ENGINES, RedisPy, die_with_us
 from nemeses import NEMESES
 from proxy import Proxies
 from referee import Referee, read_log, verdict
@@ -44,7 +44,7 @@ class Worker:
 
     def __init__(self, cell, number):
         self.cell = cell
-        self.ports = [cell.proxies.open(server.port) for server in cell.engine.servers]
+        self.ports = [cell.proxies.open(s.port) for s in cell.engine.servers if cell.engine.proxied]
         self.log = cell.directory / f"worker{number}"
         self.log.touch()
         self._process = None
@@ -57,7 +57,7 @@ class Worker:
         else:
             words = [self.cell.program, self.cell.engine.url(self.ports)]
         self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-            words + tail, stderr=subprocess.DEVNULL)
+            words + tail, stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
 
     def signal(self, number):
         self._process.send_signal(number)
@@ -165,8 +165,12 @@ def chosen(options):
         for nemesis in NEMESES:
             if options.slice and (engine.name, nemesis.name) not in SLICE:
                 continue
-            if options.engine in engine.name and options.nemesis in nemesis.name:
-                yield engine, nemesis
+            if options.engine not in engine.name or options.nemesis not in nemesis.name:
+                continue
+            if why := nemesis.why_not(engine):
+                print(f"{engine.name} | {nemesis.name}: not run, {why}")
+                continue
+            yield engine, nemesis
 
 
 def main():

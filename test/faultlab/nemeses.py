@@ -16,6 +16,11 @@ class Nemesis:
     #: Engines whose exclusion this is outside of, and why.
     outside = {}
 
+    @classmethod
+    def why_not(cls, engine):
+        """Why this cannot be done to an engine; nothing if it can."""
+        return None
+
     def strike(self, cell):
         pass
 
@@ -105,6 +110,10 @@ class Cut(Nemesis):
     name = "cut"
     mode = "black_hole"
 
+    @classmethod
+    def why_not(cls, engine):
+        return None if engine.proxied else "servers tell workers their addresses: needs namespaces"
+
     def strike(self, cell):
         cell.proxies.set([p for worker in cell.half() for p in worker.ports], self.mode)
 
@@ -187,5 +196,19 @@ class Eviction(Nemesis):
             command(server.port, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 
 
+class Failover(Nemesis):
+    """A replica is made the master by an operator, whether the old one agrees or not."""
+
+    name = "failover"
+    lasts = 4.0
+
+    @classmethod
+    def why_not(cls, engine):
+        return None if hasattr(engine, "fail_over") else "has no replicas"
+
+    def strike(self, cell):
+        cell.engine.fail_over()
+
+
 NEMESES = [Nemesis, KillClients, StopClients, KillServer, RestartServer, StopServer, Cut, OneWay,
-           Reset, ClockStep, ScriptFlush, ClientKill, Eviction]
+           Reset, ClockStep, ScriptFlush, ClientKill, Eviction, Failover]
