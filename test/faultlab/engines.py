@@ -220,9 +220,31 @@ class Cluster(Engine):
         return (f"redis-cluster://{hosts}?reply_timeout=500ms&connect_timeout=500ms"
                 "&backoff_max=200ms&quarantine=2s")
 
+    def slot(self):
+        """Of the workers' name."""
+        return int(command(self.servers[0].port, "CLUSTER", "KEYSLOT", "lock:job")[1:])
+
+    def move_slot(self):
+        """Gives it to another master, with all that is in it, as resharding does."""
+        slot, source = self.slot(), self.victims()[0]
+        masters = [s for s in self.servers if command(s.port, "ROLE").startswith(b"*3\r\n$6")]
+        target = next(server for server in masters if server is not source)
+        ids = {s.port: command(s.port, "CLUSTER", "MYID").split(b"\r\n")[1].decode()
+               for s in (source, target)}
+        command(target.port, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source.port])
+        command(source.port, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target.port])
+        for _ in range(1000):
+            keys = command(source.port, "CLUSTER", "GETKEYSINSLOT", slot, 10).split(b"\r\n")[2::2]
+            if not keys:
+                break
+            for key in keys:
+                command(source.port, "MIGRATE", "127.0.0.1", target.port, key.decode(), 0, 1000)
+        for server in (target, source, *masters):
+            command(server.port, "CLUSTER", "SETSLOT", slot, "NODE", ids[target.port])
+
     def victims(self):
         """The master of the slot that the workers' name is in."""
-        slot = int(command(self.servers[0].port, "CLUSTER", "KEYSLOT", "lock:job")[1:])
+        slot = self.slot()
         for line in command(self.servers[0].port, "CLUSTER", "NODES").decode().splitlines():
             words = line.split()
             for part in words[8:]:
@@ -235,8 +257,9 @@ class Cluster(Engine):
     def fail_over(self):
         master = self.victims()[0]
         for node in self.servers:
-            if str(master.port).encode() in command(node.port, "ROLE"):
-                command(node.port, "CLUSTER", "FAILOVER", "FORCE")
+            role = command(node.port, "ROLE")
+            if role.startswith(b"*5") and str(master.port).encode() in role:
+                command(node.port, "CLUSTER", "FAILOVER", "TAKEOVER")
                 return
 
 

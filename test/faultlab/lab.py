@@ -30,6 +30,7 @@ from referee import Referee, read_log, verdict
 
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
+DEBIANS_PYTHON = "/usr/bin/python3"  # whose python3-redis it is
 SLICE = {("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
@@ -53,11 +54,12 @@ class Worker:
     def start(self):
         tail = [NAME, str(TTL_MS), str(WORK_MS), str(self.cell.referee.port), str(self.log)]
         if isinstance(self.cell.engine, RedisPy):
-            words = [sys.executable, "-B", str(HERE / "baseline_worker.py"), str(self.ports[0])]
+            words = [DEBIANS_PYTHON, "-B", str(HERE / "baseline_worker.py"), str(self.ports[0])]
         else:
             words = [self.cell.program, self.cell.engine.url(self.ports)]
-        self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-            words + tail, stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
+        with open(self.cell.directory / "complaints", "ab") as complaints:
+            self._process = subprocess.Popen(  # pylint: disable=consider-using-with
+                words + tail, stderr=complaints, preexec_fn=die_with_us)
 
     def signal(self, number):
         self._process.send_signal(number)
@@ -132,7 +134,8 @@ class Cell:
             if any(read_log(w.log)[0] for w in self.workers):
                 return
             time.sleep(0.1)
-        raise RuntimeError(f"{self.engine.name}: no worker was ever granted anything")
+        said = (self.directory / "complaints").read_text(encoding="utf-8")[-2000:]
+        raise RuntimeError(f"{self.engine.name}: no worker was ever granted anything: {said}")
 
     def _keys_left(self):
         for _ in range(60):

@@ -210,5 +210,18 @@ class Failover(Nemesis):
         cell.engine.fail_over()
 
 
+class Resharding(Nemesis):
+    """The slot of the name moves to another master."""
+
+    name = "resharding"
+
+    @classmethod
+    def why_not(cls, engine):
+        return None if hasattr(engine, "move_slot") else "has no slots"
+
+    def strike(self, cell):
+        cell.engine.move_slot()
+
+
 NEMESES = [Nemesis, KillClients, StopClients, KillServer, RestartServer, StopServer, Cut, OneWay,
-           Reset, ClockStep, ScriptFlush, ClientKill, Eviction, Failover]
+           Reset, ClockStep, ScriptFlush, ClientKill, Eviction, Failover, Resharding]
