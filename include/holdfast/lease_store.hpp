@@ -157,6 +157,9 @@ struct capabilities {
     bool fair = false;     ///< First come, first served.
     bool pushes = false;   ///< A release wakes the next one; otherwise waiters look again.
     bool listing = false;  ///< list() answers.
+    /// A holder that has waited for something before is told at once if it is evicted; otherwise it
+    /// learns it at its next renewal.
+    bool eviction_pushes = false;
 };
 
 /// Thread safety: all members may be called from any thread.

@@ -305,6 +305,10 @@ TEST_F(redlock_with_clocks, a_minority_of_clocks_that_jump_costs_nothing) {
     auto two = connect();
     auto held = one.mutex("job").acquire({.ttl = 5s, .wait = 5s}).value();
     const auto fence = held.fence();
+    test::wait_for("those to have granted it", [&] {
+        return servers[0]->raw("EXISTS", "lock:job").number() == 1 &&
+               servers[1]->raw("EXISTS", "lock:job").number() == 1;
+    });
     clocks[0].step(1min);
     clocks[1].step(1min);
     EXPECT_EQ(servers[0]->raw("EXISTS", "lock:job").number(), 0) << "the jump reached the server";

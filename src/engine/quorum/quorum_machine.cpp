@@ -75,9 +75,11 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
         word.why = std::move(reply.error());
         return;
     }
-    // An answer that comes when the lease it speaks of may be over is no answer.
+    // A yes that comes when the lease it speaks of may be over is worth nothing.
     const duration ttl = ttl_of(plan_.request);
-    if (ttl != duration::max() && now >= believed_until(sent_, ttl)) {
+    const bool agrees = std::holds_alternative<answer::granted>(*reply) ||
+                        std::holds_alternative<answer::renewed>(*reply);
+    if (agrees && now >= believed_until(sent_, ttl)) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "answered when the lease would have run out"};
         if (const auto* given = std::get_if<answer::granted>(&*reply)) {

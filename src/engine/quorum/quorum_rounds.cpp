@@ -122,7 +122,9 @@ void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_
         if (step.outcome) begun.emplace_back(std::move(one), std::move(step));
     }
     for (auto& [one, step] : begun) act(one, std::move(step), now);
-    const time_point end = std::min(give_up, later(now, options_.node_timeout));
+    // The nodes' last words must come a moment before the caller's time is up.
+    const duration moment = std::min<duration>((give_up - now) / 16, std::chrono::milliseconds(20));
+    const time_point end = std::min(give_up - moment, later(now, options_.node_timeout));
     for (std::size_t node = 0; node < posts.size(); ++node) {
         if (posts[node].requests.empty()) continue;
         door_->submit(node, std::move(posts[node].requests), end,

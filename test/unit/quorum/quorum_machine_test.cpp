@@ -214,6 +214,13 @@ TEST_F(quorum_of, votes_that_come_when_the_lease_may_be_over_do_not_count) {
     EXPECT_EQ(third.outcome->error(), errc::unavailable);
 }
 
+TEST_F(quorum_of, a_no_that_comes_late_is_an_answer_all_the_same) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, busy(), t0 + 2 * ttl));
+    EXPECT_TRUE(says<answer::busy>(m.on_answer(1, busy(), t0 + 2 * ttl)));
+}
+
 TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
     static_cast<void>(m.start(t0));
