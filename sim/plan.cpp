@@ -115,9 +115,10 @@ plan draw_plan(std::uint64_t seed, const limits& bounds) {
     p.seed = seed;
     const auto kind = draw.below(100);
     p.servers = kind < 55 ? shape::single : shape::replicated;
-    if (!bounds.any_shape) p.servers = bounds.only;
+    if (bounds.servers) p.servers = *bounds.servers;
     p.nodes = p.servers == shape::single ? 1 : p.servers == shape::replicated ? 3 : 5;
     draw_people(draw, p);
+    if (bounds.held) p.held = *bounds.held;
     draw_rates(draw, p);
     const bool guarded = draw.permille(p.servers == shape::single ? 250 : 850);
     const bool confirmed = draw.permille(400);

@@ -82,6 +82,9 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);
         world_.judges().see(seen::request_sent{world_.now(), host_.number(), one->request});
+        if (!ear_.open) {  // it could not be told of anything
+            world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
+        }
         host_.at(give_up, [this, one] { time_is_up(one); });
         next_trip(one);
     }
