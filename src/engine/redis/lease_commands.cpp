@@ -89,11 +89,6 @@ void append_kind(std::string& value, const lease_mode& mode) {
     }
 }
 
-// Whether "nobody holds it" is all that must be known.
-bool may_be_swift(const ask::acquire& asked) {
-    return permits_of(asked.mode) == 1 && asked.turns.value == 0;
-}
-
 // Why a mode cannot be had, by the number that acquire.lua gives it.
 std::string_view why_not(std::int64_t number) {
     switch (number) {
@@ -108,6 +103,10 @@ std::string_view why_not(std::int64_t number) {
 }
 
 }  // namespace
+
+bool may_be_swift(const command_lease_options& options, const ask::acquire& asked) {
+    return !options.careful() && permits_of(asked.mode) == 1 && asked.turns.value == 0;
+}
 
 std::int64_t to_ms(duration d) {
     return std::chrono::ceil<std::chrono::milliseconds>(d).count();
@@ -154,7 +153,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
                           std::string_view channel, lease_way way) {
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
-    way_ = asked != nullptr && (options.careful() || !may_be_swift(*asked)) ? lease_way::full : way;
+    way_ = asked != nullptr && !may_be_swift(options, *asked) ? lease_way::full : way;
     used_ = begun_ = numbers_ = count_ = 0;
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);

@@ -70,6 +70,9 @@ struct command_lease_options {
 
 enum class lease_way : std::uint8_t { swift, full };
 
+/// Whether "nobody holds it" is all that must be known: then an acquire may go the swift way.
+[[nodiscard]] bool may_be_swift(const command_lease_options& options, const ask::acquire& asked);
+
 /// One request as up to three commands: the words, and what they point to. Does not move.
 class lease_commands {
 public:

@@ -10,7 +10,7 @@ lease_dialogue::lease_dialogue(const command_lease_options& options, const lease
 bool lease_dialogue::may_wait() const noexcept {
     const auto* asked = std::get_if<ask::acquire>(&request_);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
-           (way_ == lease_way::full || options_.careful());
+           (way_ == lease_way::full || !may_be_swift(options_, *asked));
 }
 
 void lease_dialogue::speak(std::string_view channel) {
