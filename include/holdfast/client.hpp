@@ -6,6 +6,7 @@
 #include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/lease_set.hpp>
 #include <holdfast/lease_store.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
@@ -15,9 +16,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// A client of one engine: where everything starts.
 namespace holdfast {
@@ -84,6 +89,30 @@ public:
     [[nodiscard]] holdfast::semaphore semaphore(std::string_view name, std::uint32_t permits,
                                                 acquire_options defaults = {});
 
+    /// Most names that one call takes.
+    static constexpr std::size_t max_names = 1000;
+
+    /// All of these names or none. One trip when nobody else has one of them; otherwise it waits
+    /// for them in an order of its own, so that two who want some of the same names never block
+    /// each other, whatever order they name them in. A name that comes twice is refused.
+    /// Errors: as mutex::acquire(), nothing is held then; lease_lost (one was lost while another
+    /// was waited for); invalid_argument (no name, a bad one, one twice, more than max_names).
+    /// Blocks: for at most `wait` over all of them, plus a moment to give back what was got.
+    [[nodiscard]] result<lease_set> acquire_all(std::span<const std::string_view> names,
+                                                const acquire_options& options = {});
+    [[nodiscard]] result<lease_set> acquire_all(std::initializer_list<std::string_view> names,
+                                                const acquire_options& options = {});
+
+    /// As many of these names as are to be had at once, in one trip; each has its own outcome, in
+    /// the order of the names. It never waits, whatever `wait` says: who holds some and waits for
+    /// others could wait for ever. Of a name that comes twice, one is busy.
+    /// Errors, for each: as mutex::try_acquire(). More than max_names: invalid_argument for all.
+    /// Blocks: one trip where the engine allows it.
+    [[nodiscard]] std::vector<result<lease>> acquire_each(std::span<const std::string_view> names,
+                                                          const acquire_options& options = {});
+    [[nodiscard]] std::vector<result<lease>> acquire_each(
+        std::initializer_list<std::string_view> names, const acquire_options& options = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The engine as one that carries out Redis commands; null if it is not one.
@@ -95,7 +124,24 @@ public:
 
     /// The names that start with `prefix` and are held now, by anyone.
     /// Errors: unsupported, unavailable, …
+    /// Blocks: some trips; the engine is asked in small steps and goes on serving others.
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix = "");
+
+    /// One name: who holds it (and whether that is this client), since when, for how long, with
+    /// which fence, and who waits for it, in order. Nothing if it is neither held nor waited for.
+    /// What it says is old when you read it: decide nothing by it that a lock should decide.
+    /// Errors: invalid_argument (the name), unsupported, unavailable, …
+    /// Blocks: two trips.
+    [[nodiscard]] result<std::optional<lease_info>> inspect(std::string_view name);
+
+    /// Takes a name from whoever holds it, also from another program, and hands it to the next in
+    /// line. For operators: the holder is not asked. Its lease is lost for the reason `broken`,
+    /// with these words (1 to 200 bytes); it learns that at once if it listens, else at its next
+    /// renewal, and works on until then. Answers how many held it.
+    /// Errors: invalid_argument (the name, the reason), unsupported, unavailable; outcome_unknown:
+    /// look with inspect() before you repeat it, or you may take it from the next holder.
+    /// Blocks: one trip.
+    [[nodiscard]] result<std::uint32_t> evict(std::string_view name, std::string_view reason);
 
     [[nodiscard]] client_statistics statistics() const;
 
@@ -112,6 +158,7 @@ private:
     friend class holdfast::mutex;
     friend class holdfast::shared_mutex;
     friend class holdfast::semaphore;
+    friend class lock_manager;
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::shared_ptr<command_engine> commands_;
     entropy* chance_;

@@ -36,6 +36,7 @@ struct duration_histogram {
 struct loss_counts {
     std::uint64_t expired = 0;
     std::uint64_t taken = 0;
+    std::uint64_t broken = 0;
     std::uint64_t max_hold = 0;
     std::uint64_t closed = 0;
 };

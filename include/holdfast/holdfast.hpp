@@ -11,8 +11,11 @@
 #include <holdfast/decision.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/guarded_write.hpp>
+#include <holdfast/latch.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_set.hpp>
 #include <holdfast/limit.hpp>
+#include <holdfast/lock_manager.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/names.hpp>
 #include <holdfast/observer.hpp>

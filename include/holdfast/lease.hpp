@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 /// What you hold: a name, for a time that is renewed while you live, with a fence.
@@ -35,7 +36,8 @@ enum class lease_status : std::uint8_t {
 enum class loss_reason : std::uint8_t {
     none,
     expired,   ///< Could not be renewed before its deadline (cut off, paused, engine away).
-    taken,     ///< The engine says that it is not ours: deleted, evicted, broken by an operator.
+    taken,     ///< The engine says that it is not ours: deleted, or forgotten.
+    broken,    ///< Someone took it away with client::evict(): see loss_text().
     max_hold,  ///< Held for as long as `max_hold` allows.
     closed,    ///< The client was closed.
     forked     ///< This is a child of the process that holds it.
@@ -74,6 +76,9 @@ public:
 
     [[nodiscard]] lease_status status() const noexcept;
     [[nodiscard]] loss_reason reason() const noexcept;
+
+    /// The words of whoever took it away; empty unless the reason is `broken`.
+    [[nodiscard]] std::string loss_text() const;
 
     /// Gives it back and says how that went. In any case the lease is over.
     /// Blocks: one trip. Errors: lease_lost (it was not ours any more: what was done under it may

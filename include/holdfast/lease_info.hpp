@@ -5,6 +5,7 @@
 #include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,10 @@ struct holder_info {
     /// Empty if it never expires (another program's lock without a ttl).
     std::optional<duration> remaining;
     std::uint32_t permits = 1;
+    /// The id of its client, which is no secret; empty if the engine does not know it.
+    std::string client;
+    /// It is held by the very client that asked. Set by the client, not by its engine.
+    bool mine = false;
 };
 
 /// One that waits in the engine's line. Those behind it in its own process are not known there.
@@ -40,6 +45,8 @@ struct waiter_info {
     client_label who;
     std::optional<wall_time> since;
     lease_mode mode;
+    std::string client;  ///< As in holder_info …
+    bool mine = false;   ///< … and this too.
 };
 
 /// One name that is held or waited for.
@@ -53,6 +60,13 @@ struct lease_info {
     std::uint32_t waiters = 0;
     std::vector<holder_info> holders;  ///< At most some hundred, the oldest first.
     std::vector<waiter_info> line;     ///< In order; only inspect() fills it.
+
+    /// By anyone; otherwise it is only waited for.
+    [[nodiscard]] bool held() const noexcept { return !holders.empty(); }
+    /// By the client that asked, among others perhaps.
+    [[nodiscard]] bool mine() const noexcept {
+        return std::ranges::any_of(holders, &holder_info::mine);
+    }
 };
 
 }  // namespace holdfast

@@ -52,7 +52,7 @@ struct acquire {
     bool barge = false;
     /// Not 0: the owner holds the name exclusively, with this fence, and wants to share it from now
     /// on. It keeps its fence, and those in line who share come in at once. `lost` if it does not
-    /// hold the name; an engine that cannot tell answers another fence.
+    /// hold the name; an engine that cannot tell answers a higher fence.
     fencing_token turns = {};
 };
 
@@ -130,10 +130,17 @@ struct handed_over {
     duration ttl;
 };
 
+/// Pushed by the engine: what this owner held was taken away by someone's word (see evict()). Only
+/// the quick way to tell: one that is missed is told by the next renewal.
+struct evicted {
+    owner_token owner;
+    std::string reason;
+};
+
 /// Pushed by the engine: something may have been missed, so every waiter should look now.
 struct look_again {};
 
-using lease_push = std::variant<handed_over, look_again>;
+using lease_push = std::variant<handed_over, look_again, evicted>;
 
 /// What an engine can do, known before the call.
 struct capabilities {
@@ -195,8 +202,10 @@ public:
 
     /// Takes the name from whoever holds it, by an operator's word, and hands it to the next in
     /// line. Those who held it learn the reason at their next renewal at the latest; until then
-    /// they believe in it, and only their fences stop them. Answers how many held it.
-    /// Errors: unsupported, unavailable, …
+    /// they believe in it, and only their fences stop them. Answers how many held it. Not to be
+    /// repeated when the outcome is unknown: it would take the name from the next one.
+    /// Requires: fit_reason(reason).
+    /// Errors: unsupported, unavailable, outcome_unknown, …
     [[nodiscard]] virtual result<std::uint32_t> evict(const lock_name& name,
                                                       std::string_view reason, time_point give_up);
 };

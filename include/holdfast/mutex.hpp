@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_info.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <thread>
@@ -87,6 +89,10 @@ public:
     void acquire_async(acquire_completion done);
     void acquire_async(const acquire_options& options, acquire_completion done);
 
+    /// As client::inspect() and client::evict() of its name.
+    [[nodiscard]] result<std::optional<lease_info>> inspect() const;
+    [[nodiscard]] result<std::uint32_t> evict(std::string_view reason) const;
+
     /// The std face. Errors, as std::system_error: whatever acquire() answers.
     void lock();
     [[nodiscard]] bool try_lock();
@@ -103,6 +109,8 @@ public:
     [[nodiscard]] const lease& current() const;
 
 private:
+    friend class lock_manager;
+    mutex(std::shared_ptr<detail::lock_runtime> runtime, lock_name name, acquire_options defaults);
     bool lock_within(duration wait);
 
     std::shared_ptr<detail::lock_runtime> runtime_;

@@ -17,6 +17,10 @@ namespace holdfast {
 /// Is it text in UTF-8?
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
+/// Why a lease was taken from its holder, in words for people: 1 to 200 bytes of UTF-8 without
+/// control characters. Errors: invalid_argument; the detail says what is wrong with it.
+[[nodiscard]] result<void> fit_reason(std::string_view text);
+
 /// What is held: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
 class lock_name {
 public:

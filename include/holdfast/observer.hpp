@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 /// Who is told what happens to the leases of a client: for logs, metrics and alarms.
 ///
@@ -74,6 +75,7 @@ struct lost_event {
     lock_name name;
     fencing_token fence;
     loss_reason reason;
+    std::string text;  ///< The words of whoever took it away, if it was `broken`.
 };
 
 struct lease_observer {

@@ -68,11 +68,17 @@ bool keeper_book::not_renewed(lease_state& lease, time_point now) {
     return news;
 }
 
-bool keeper_book::refused(lease_state& lease) {
+bool keeper_book::refused(lease_state& lease, std::string_view why) {
     lease.renewing = false;
     if (lease.place == lease_state::nowhere) return false;
     take(lease.place);
-    return lease.end(lease_status::lost, loss_reason::taken);
+    lease.loss_text = why;
+    return lease.end(lease_status::lost, why.empty() ? loss_reason::taken : loss_reason::broken);
+}
+
+keeper_book::entry keeper_book::find(const owner_token& owner) const {
+    const auto found = std::ranges::find(heap_, owner, [](const entry& e) { return e->owner; });
+    return found == heap_.end() ? nullptr : *found;
 }
 
 std::vector<keeper_book::entry> keeper_book::drain() {

@@ -4,6 +4,7 @@
 #include "core/lease_state.hpp"
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 /// What the keeper knows and decides, without threads, I/O or a clock.
@@ -47,8 +48,12 @@ public:
     /// failure: the lease is in jeopardy now.
     bool not_renewed(lease_state& lease, time_point now);
 
-    /// The engine says that it is not ours. True if that was news.
-    bool refused(lease_state& lease);
+    /// The engine says that it is not ours; with the words of whoever took it away, if someone did.
+    /// True if that was news.
+    bool refused(lease_state& lease, std::string_view why = {});
+
+    /// The lease of that owner; null if it is not in the book. Looks at all of them.
+    [[nodiscard]] entry find(const owner_token& owner) const;
 
     /// Everything, and the book is empty. For closing.
     [[nodiscard]] std::vector<entry> drain();

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <stop_token>
+#include <string>
 
 /// One holding of one name, as its handle and its keeper share it.
 ///
@@ -28,6 +29,7 @@ struct lease_state {
     std::atomic<time_point> deadline{time_point::min()};
     std::atomic<lease_status> status{lease_status::held};
     std::atomic<loss_reason> reason{loss_reason::none};
+    std::string loss_text;  ///< Written once, before the reason becomes `broken`.
     std::stop_source lost;
     unsigned fork_generation = 0;
     time_point since = time_point::min();  ///< When it was granted.

@@ -19,6 +19,7 @@ std::string_view to_string(loss_reason reason) noexcept {
         case loss_reason::none: return "none";
         case loss_reason::expired: return "expired";
         case loss_reason::taken: return "taken";
+        case loss_reason::broken: return "broken";
         case loss_reason::max_hold: return "max_hold";
         case loss_reason::closed: return "closed";
         case loss_reason::forked: return "forked";

@@ -55,27 +55,44 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-result<lock_name> lock_name::make(std::string_view text) {
-    if (text.empty()) return fail(errc::invalid_argument, "name is empty: give it 1 to 512 bytes");
-    if (text.size() > max_bytes) {
+namespace {
+
+// What is shown to people: not empty, not too long, UTF-8 without control characters.
+result<void> fit_text(std::string_view what, std::string_view text, std::size_t most) {
+    if (text.empty()) {
         return fail(errc::invalid_argument,
-                    fmt::format("name has {} bytes: at most {} are taken", text.size(), max_bytes));
+                    fmt::format("{} is empty: give it 1 to {} bytes", what, most));
+    }
+    if (text.size() > most) {
+        return fail(errc::invalid_argument,
+                    fmt::format("{} has {} bytes: at most {} are taken", what, text.size(), most));
     }
     for (std::size_t at = 0; at < text.size();) {
         const auto byte = static_cast<unsigned char>(text[at]);
         if (byte < 0x20 || byte == 0x7F) {
             return fail(errc::invalid_argument,
-                        fmt::format("name has the control character 0x{:02x} at byte {}: names are "
+                        fmt::format("{} has the control character 0x{:02x} at byte {}: it takes "
                                     "text",
-                                    byte, at));
+                                    what, byte, at));
         }
         const std::size_t length = utf8_length(text.substr(at));
         if (length == 0) {
             return fail(errc::invalid_argument,
-                        fmt::format("name is not UTF-8 at byte {}: names are text", at));
+                        fmt::format("{} is not UTF-8 at byte {}: it takes text", what, at));
         }
         at += length;
     }
+    return {};
+}
+
+}  // namespace
+
+result<void> fit_reason(std::string_view text) {
+    return fit_text("reason", text, 200);
+}
+
+result<lock_name> lock_name::make(std::string_view text) {
+    if (auto fit = fit_text("name", text, max_bytes); !fit) return std::unexpected(fit.error());
     return lock_name(text);
 }
 

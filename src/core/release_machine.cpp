@@ -18,7 +18,13 @@ release_machine::action release_machine::on_reply(const result<lease_reply>& rep
                                                   time_point now) {
     const std::string& name = std::get<ask::release>(request_).name.value();
     if (reply) {
-        const bool gone = std::holds_alternative<answer::lost>(*reply) && !asked_again_;
+        const auto* lost = std::get_if<answer::lost>(&*reply);
+        if (lost != nullptr && !lost->reason.empty()) {
+            return finish{
+                fail(errc::lease_lost, fmt::format("'{}' was taken away: {}", name, lost->reason)),
+                false, lost->reason};
+        }
+        const bool gone = lost != nullptr && !asked_again_;
         if (!gone && in_time_) return finish{};
         return finish{fail(errc::lease_lost,
                            fmt::format("'{}' was not ours any more when it was released", name))};

@@ -3,6 +3,7 @@
 
 #include <holdfast/lease_store.hpp>
 
+#include <string>
 #include <variant>
 
 /// Giving one lease back, as a machine without I/O.
@@ -30,6 +31,8 @@ public:
         result<void> outcome;
         /// The engine may still think that it is ours: go on sending `leave` in the background.
         bool leftover = false;
+        /// The words of whoever took it away before.
+        std::string evicted = {};
     };
     using action = std::variant<send, finish>;
 

@@ -3,6 +3,8 @@
 
 #include "lock/lock_runtime.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace holdfast {
@@ -46,6 +48,68 @@ semaphore client::semaphore(std::string_view name, std::uint32_t permits,
     return {*this, name, permits, std::move(defaults)};
 }
 
+result<lease_set> client::acquire_all(std::span<const std::string_view> names,
+                                      const acquire_options& options) {
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (names.empty() || names.size() > max_names) {
+        return fail(errc::invalid_argument,
+                    fmt::format("{} names: give it 1 to {}", names.size(), max_names));
+    }
+    std::vector<lock_name> made;
+    for (const std::string_view text : names) {
+        auto name = lock_name::make(text);
+        if (!name) return std::unexpected(std::move(name.error()));
+        made.push_back(std::move(*name));
+    }
+    return runtime_->acquire_all(std::move(made), options);
+}
+
+result<lease_set> client::acquire_all(std::initializer_list<std::string_view> names,
+                                      const acquire_options& options) {
+    return acquire_all(std::span(names.begin(), names.size()), options);
+}
+
+std::vector<result<lease>> client::acquire_each(std::span<const std::string_view> names,
+                                                const acquire_options& options) {
+    std::vector<result<lease>> got;
+    const auto refuse_all = [&](const error& why) {
+        for (std::size_t i = 0; i < names.size(); ++i) got.push_back(std::unexpected(why));
+        return std::move(got);
+    };
+    if (runtime_ == nullptr) {
+        return refuse_all({errc::invalid_argument, "the client was moved from"});
+    }
+    if (names.size() > max_names) {
+        return refuse_all(
+            {errc::invalid_argument,
+             fmt::format("{} names: at most {} are taken at once", names.size(), max_names)});
+    }
+    std::vector<lock_name> good;
+    std::vector<std::optional<error>> bad(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto name = lock_name::make(names[i]);
+        if (name) {
+            good.push_back(std::move(*name));
+        } else {
+            bad[i] = std::move(name.error());
+        }
+    }
+    auto asked = runtime_->acquire_each(good, options);
+    for (std::size_t i = 0; i < good.size(); ++i) {
+        if (!asked[i]) runtime_->report().refused(good[i], asked[i].error(), duration::zero());
+    }
+    auto next = asked.begin();
+    for (auto& why : bad) {
+        got.push_back(why ? result<lease>(std::unexpected(std::move(*why))) : std::move(*next++));
+    }
+    return got;
+}
+
+std::vector<result<lease>> client::acquire_each(std::initializer_list<std::string_view> names,
+                                                const acquire_options& options) {
+    return acquire_each(std::span(names.begin(), names.size()), options);
+}
+
 capabilities client::can() const noexcept {
     return runtime_ == nullptr ? capabilities{} : runtime_->can();
 }
@@ -53,6 +117,14 @@ capabilities client::can() const noexcept {
 result<std::vector<lease_info>> client::list(std::string_view prefix) {
     if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
     return runtime_->list(prefix);
+}
+
+result<std::optional<lease_info>> client::inspect(std::string_view name) {
+    return mutex(name).inspect();
+}
+
+result<std::uint32_t> client::evict(std::string_view name, std::string_view reason) {
+    return mutex(name).evict(reason);
 }
 
 result<clock_comparison> client::compare_clocks() {

@@ -52,6 +52,7 @@ struct counters {
     std::array<std::atomic<std::uint64_t>, 3> waiting{};
     std::atomic<std::uint64_t> lost_expired{0};
     std::atomic<std::uint64_t> lost_taken{0};
+    std::atomic<std::uint64_t> lost_broken{0};
     std::atomic<std::uint64_t> lost_max_hold{0};
     std::atomic<std::uint64_t> lost_closed{0};
     std::atomic<std::uint64_t> observations_dropped{0};
@@ -82,6 +83,7 @@ struct counters {
     void add_loss(loss_reason why) {
         switch (why) {
             case loss_reason::taken: return add(lost_taken);
+            case loss_reason::broken: return add(lost_broken);
             case loss_reason::max_hold: return add(lost_max_hold);
             case loss_reason::closed: return add(lost_closed);
             default: return add(lost_expired);

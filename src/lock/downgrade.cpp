@@ -82,7 +82,8 @@ result<void> lock_runtime::downgrade(std::shared_ptr<lease_state>& state) {
         return fail(errc::outcome_unknown, reply.error().detail);
     }
     const auto* given = std::get_if<answer::granted>(&*reply);
-    if (given != nullptr && given->fence == old.fence) {
+    // One that was passed on has a fence above the engine's; a later holding has one above both.
+    if (given != nullptr && given->fence <= old.fence) {
         return shared_from(state, believed_until(sent, given->ttl), renew_at(sent, given->ttl));
     }
     // A new lease is not what was asked for: someone else may have been in between.

@@ -47,6 +47,10 @@ void keeper::forget(lease_state& lease) {
     desk_->book.forget(lease);
 }
 
+std::function<void(const evicted&)> keeper::on_eviction() const {
+    return [d = desk_](const evicted& told) { d->evicted(told); };
+}
+
 std::size_t keeper::size() const {
     const std::scoped_lock guard(desk_->mutex);
     return desk_->book.size();
@@ -172,7 +176,8 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
         } else if (const auto* good = std::get_if<answer::renewed>(&*reply)) {
             slack = book.renewed(lease, good->ttl, now);
         } else {
-            refused = book.refused(lease);
+            const auto* lost = std::get_if<answer::lost>(&*reply);
+            refused = book.refused(lease, lost == nullptr ? "" : std::string_view(lost->reason));
         }
         wake_before(book.next());
     }
@@ -180,6 +185,16 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
     if (shaken) report->jeopardy(lease, lease.deadline.load() - now, reply.error());
     if (slack > duration::zero()) report->renewed(lease, slack);
     if (refused) report->lost(lease);
+}
+
+void keeper::desk::evicted(const holdfast::evicted& told) {
+    keeper_book::entry lease;
+    {
+        const std::scoped_lock guard(mutex);
+        lease = book.find(told.owner);
+        if (lease == nullptr || !book.refused(*lease, told.reason)) return;
+    }
+    report->lost(*lease);
 }
 
 std::vector<std::shared_ptr<keeper::chore>> keeper::desk::due_chores(time_point now) {

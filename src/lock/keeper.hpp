@@ -9,6 +9,7 @@
 #include <holdfast/lease_store.hpp>
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -31,6 +32,9 @@ public:
     /// False if the keeper is closing: then the lease is not kept, and nobody may believe in it.
     [[nodiscard]] bool keep(std::shared_ptr<lease_state> lease);
     void forget(lease_state& lease);
+
+    /// Whom to tell of evictions. May be called when the keeper is gone.
+    [[nodiscard]] std::function<void(const evicted&)> on_eviction() const;
 
     /// Ends whatever the owner has on the engine, in the background; repeated until the engine has
     /// answered or `until` (by then it has expired there).
@@ -61,6 +65,7 @@ private:
         desk(clock& t, std::shared_ptr<reporter> r) : time(t), report(std::move(r)) {}
 
         void renewal_answered(lease_state& lease, const result<lease_reply>& reply);
+        void evicted(const holdfast::evicted& told);
         void chore_answered(chore& one, bool done);
         void wake_before(time_point when);
         [[nodiscard]] time_point next_wake() const;

@@ -69,6 +69,10 @@ loss_reason lease::reason() const noexcept {
     return noted == loss_reason::none ? loss_reason::expired : noted;
 }
 
+std::string lease::loss_text() const {
+    return reason() == loss_reason::broken ? state_->loss_text : std::string();
+}
+
 result<void> lease::downgrade() {
     if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
     return runtime_->downgrade(state_);

@@ -42,6 +42,13 @@ client_label this_program() {
     return {.host = host.data(), .pid = ::getpid(), .program = ::program_invocation_short_name};
 }
 
+std::string why_lost(const lease_state& over) {
+    const loss_reason why = over.reason.load();
+    const std::string_view word = to_string(why);
+    return why == loss_reason::broken ? fmt::format("{}, {}", word, over.loss_text)
+                                      : std::string(word);
+}
+
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
     local_lines& lines;
@@ -64,7 +71,10 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
       usher_(std::make_unique<usher>(store_, clock_, by)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
-    store_->on_push([room = room_](const lease_push& push) { room->hear(push); });
+    store_->on_push([room = room_, lose = keeper_->on_eviction()](const lease_push& push) {
+        if (const auto* told = std::get_if<evicted>(&push)) return lose(*told);
+        room->hear(push);
+    });
 }
 
 // In a child of fork() there are no threads to join, and locks may be held by threads that do not
@@ -242,9 +252,8 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     if (!mutation("renews_after_the_release")) keeper_->forget(state);
     if (!mine) {
         const turn_end opening{lines_, state};
-        return said(
-            fail(errc::lease_lost, fmt::format("'{}' was lost before: {}", state.name.value(),
-                                               to_string(state.reason.load()))));
+        return said(fail(errc::lease_lost, fmt::format("'{}' was lost before: {}",
+                                                       state.name.value(), why_lost(state))));
     }
     if (in_time && pass_on(state)) {
         report_->released(state, clock_);
@@ -263,7 +272,9 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
         const bool late = clock_.now() >= state.deadline.load();
-        report_->lost_at_release(state, late ? loss_reason::expired : loss_reason::taken);
+        const loss_reason unsaid = late ? loss_reason::expired : loss_reason::taken;
+        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::broken,
+                                 std::move(end.evicted));
     }
     if (end.leftover) {
         keeper_->leave_in_background({state.name, state.owner, state.mode},
@@ -327,7 +338,28 @@ result<void> lock_runtime::resize(const lock_name& name, std::uint32_t permits) 
 
 result<std::vector<lease_info>> lock_runtime::list(std::string_view prefix) {
     if (closed_) return std::unexpected(closed_error());
-    return store_->list(prefix, later(clock_.now(), options_.request_timeout));
+    auto found = store_->list(prefix, later(clock_.now(), options_.request_timeout));
+    if (found) std::ranges::for_each(*found, [this](lease_info& one) { claim(one); });
+    return found;
+}
+
+result<std::optional<lease_info>> lock_runtime::inspect(const lock_name& name) {
+    if (closed_) return std::unexpected(closed_error());
+    auto found = store_->inspect(name, later(clock_.now(), options_.request_timeout));
+    if (found && *found) claim(**found);
+    return found;
+}
+
+// Says which of them are this client's.
+void lock_runtime::claim(lease_info& seen) const {
+    for (holder_info& one : seen.holders) one.mine = one.client == id_.value();
+    for (waiter_info& one : seen.line) one.mine = one.client == id_.value();
+}
+
+result<std::uint32_t> lock_runtime::evict(const lock_name& name, std::string_view reason) {
+    if (closed_) return std::unexpected(closed_error());
+    if (const auto fit = fit_reason(reason); !fit) return std::unexpected(fit.error());
+    return store_->evict(name, reason, later(clock_.now(), options_.request_timeout));
 }
 
 // The engine's answer is as old as half the trip, as far as can be told.
@@ -344,6 +376,7 @@ result<clock_comparison> lock_runtime::compare_clocks() {
 client_statistics lock_runtime::statistics() const {
     const loss_counts lost{.expired = count_->lost_expired,
                            .taken = count_->lost_taken,
+                           .broken = count_->lost_broken,
                            .max_hold = count_->lost_max_hold,
                            .closed = count_->lost_closed};
     const waiting_counts waiting{.exclusive = count_->waiting[0],
@@ -358,7 +391,7 @@ client_statistics lock_runtime::statistics() const {
             .released = count_->released,
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
-            .lost = lost.expired + lost.taken + lost.max_hold + lost.closed,
+            .lost = lost.expired + lost.taken + lost.broken + lost.max_hold + lost.closed,
             .held = keeper_->size(),
             .waiting = waiting.exclusive + waiting.shared + waiting.permit,
             .least_slack = count_->least_slack,

@@ -14,10 +14,13 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/lease_set.hpp>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 /// What a client is inside: a store, the keeper of what is held, the room of those who wait, the
 /// usher of those who wait without a thread.
@@ -40,6 +43,12 @@ public:
     /// `state` becomes another one: the same holding, shared from now on.
     [[nodiscard]] result<void> downgrade(std::shared_ptr<lease_state>& state);
     [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits);
+    // Several names in as few trips as the engine allows (lock_batches.cpp).
+    [[nodiscard]] std::vector<result<lease>> acquire_each(std::span<const lock_name> names,
+                                                          const acquire_options& options);
+    [[nodiscard]] result<lease_set> acquire_all(std::vector<lock_name> names,
+                                                const acquire_options& options);
+    [[nodiscard]] std::vector<result<void>> release_each(std::vector<lease> leases);
     [[nodiscard]] result<void> release(lease_state& state);
     void release_async(std::shared_ptr<lease_state> state, lease::release_completion done);
     void abandon(lease_state& state) noexcept;
@@ -48,6 +57,8 @@ public:
 
     [[nodiscard]] capabilities can() const noexcept { return store_->can(); }
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name);
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();
@@ -85,6 +96,9 @@ public:
     [[nodiscard]] result<void> end_release(lease_state& state, release_machine::finish end);
 
 private:
+    void claim(lease_info& seen) const;
+    [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
+                                                            const acquire_options& options);
     [[nodiscard]] bool pass_on(const lease_state& old);
     [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
                                            time_point renew_at);

@@ -11,6 +11,10 @@ namespace holdfast {
 mutex::mutex(client& owner, std::string_view name, acquire_options defaults)
     : runtime_(owner.runtime_), name_(lock_name::make(name)), defaults_(std::move(defaults)) {}
 
+mutex::mutex(std::shared_ptr<detail::lock_runtime> runtime, lock_name name,
+             acquire_options defaults)
+    : runtime_(std::move(runtime)), name_(std::move(name)), defaults_(std::move(defaults)) {}
+
 mutex::~mutex() = default;
 
 result<lease> mutex::acquire() {
@@ -42,6 +46,18 @@ void mutex::acquire_async(const acquire_options& options, acquire_completion don
         return done(fail(errc::invalid_argument, "the client was moved from"));
     }
     runtime_->acquire_async(*name_, options, {}, std::move(done));
+}
+
+result<std::optional<lease_info>> mutex::inspect() const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->inspect(*name_);
+}
+
+result<std::uint32_t> mutex::evict(std::string_view reason) const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    return runtime_->evict(*name_, reason);
 }
 
 void mutex::lock() {

@@ -120,6 +120,7 @@ void losses(exposition& out, const loss_counts& lost) {
     };
     one("expired", lost.expired);
     one("taken", lost.taken);
+    one("broken", lost.broken);
     one("max_hold", lost.max_hold);
     one("closed", lost.closed);
 }

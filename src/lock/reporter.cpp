@@ -55,13 +55,14 @@ void reporter::jeopardy(const lease_state& lease, duration left, const error& wh
 
 void reporter::lost(const lease_state& lease) {
     herald_.tell([source = lease.lost]() mutable { source.request_stop(); });
-    lost_at_release(lease, lease.reason.load());
+    const loss_reason why = lease.reason.load();
+    lost_at_release(lease, why, why == loss_reason::broken ? lease.loss_text : std::string());
 }
 
-void reporter::lost_at_release(const lease_state& lease, loss_reason why) {
+void reporter::lost_at_release(const lease_state& lease, loss_reason why, std::string text) {
     count_->add_loss(why);
     if (!observer_->lost) return;
-    mention(&lease_observer::lost, lost_event{lease.name, lease.fence, why});
+    mention(&lease_observer::lost, lost_event{lease.name, lease.fence, why, std::move(text)});
 }
 
 }  // namespace holdfast::detail

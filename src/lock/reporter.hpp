@@ -37,7 +37,7 @@ public:
     /// Fires lost(), too. Requires: the reason is set.
     void lost(const lease_state& lease);
     /// A lease that turned out lost when it was released: nobody waits for its lost() any more.
-    void lost_at_release(const lease_state& lease, loss_reason why);
+    void lost_at_release(const lease_state& lease, loss_reason why, std::string text = {});
 
     /// Tells what is left and ends the herald's thread.
     void close() { herald_.close(); }

@@ -93,6 +93,7 @@ void waiting_room::hear(const lease_push& push) {
         if (found != waiters_.end()) found->second->hand_over(*given);
         return;
     }
+    if (!std::holds_alternative<look_again>(push)) return;
     for (const auto& [owner, who] : waiters_) who->look();
 }
 

@@ -11,6 +11,9 @@ const traffic_scripts& traffic_scripts::all() {
         .enter = script(
 #include "scripts/enter.inc"
             ),
+        .latch = script(
+#include "scripts/latch.inc"
+            ),
         .once_forget = script(
 #include "scripts/once_forget.inc"
             ),

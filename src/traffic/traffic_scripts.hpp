@@ -9,6 +9,7 @@ namespace holdfast::detail {
 struct traffic_scripts {
     script cooldown;
     script enter;
+    script latch;
     script once_forget;
     script once_record;
     script stay;

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -34,13 +36,16 @@ protected:
     client two = connect();
 };
 
-TEST_F(redis_lease, the_key_is_the_plain_name_and_holds_the_owner_and_after_a_renewal_the_fence) {
+TEST_F(redis_lease,
+       the_key_is_the_plain_name_and_holds_the_owner_and_after_a_renewal_the_fence_and_since_when) {
     const auto held = one.mutex("orders/42").acquire(brief()).value();
     const auto value = [&] { return server.raw("GET", "lock:orders/42").text(); };
     ASSERT_EQ(value().size(), 33U);
     EXPECT_EQ(value().back(), ':');
     test::wait_for("a renewal", [&] { return one.statistics().renewed > 0; });
-    EXPECT_EQ(value().substr(33), to_string(held.fence()));
+    const std::string rest = value().substr(33);
+    EXPECT_EQ(rest.substr(0, rest.find('@')), to_string(held.fence()));
+    EXPECT_EQ(rest.size(), to_string(held.fence()).size() + 14) << "and 13 digits of ms";
     EXPECT_GT(server.raw("PTTL", "lock:orders/42").number(), 0);
     EXPECT_GT(server.raw("PTTL", "holdfast:fence").number(), 0) << "nothing stays for ever";
 }
@@ -159,6 +164,53 @@ TEST_F(redis_lease, an_uncontended_pair_is_three_commands_in_two_trips) {
                                  "cmdstat_evalsha:calls=10,", "cmdstat_get:calls=10,"}) {
         EXPECT_NE(seen.find(expected), std::string::npos) << expected << " in " << seen;
     }
+}
+
+TEST_F(redis_lease, who_holds_is_written_down_when_it_renews_and_expires) {
+    const auto held = one.mutex("job").acquire(brief()).value();
+    EXPECT_TRUE(server.raw("KEYS", "holdfast:client:*").elements().empty())
+        << "the swift way costs no command more";
+    test::wait_for("the label",
+                   [&] { return server.raw("KEYS", "holdfast:client:*").elements().size() == 1; });
+    const std::string key = server.raw("KEYS", "holdfast:client:*").elements()[0].text();
+    EXPECT_EQ(key, "holdfast:client:" + server.raw("GET", "lock:job").text().substr(0, 12));
+    EXPECT_TRUE(server.raw("GET", key).text().starts_with(std::to_string(::getpid()) + " "));
+    EXPECT_GT(server.raw("PTTL", key).number(), 60'000);
+    server.raw("CONFIG", "RESETSTAT");
+    const auto renewed = one.statistics().renewed;
+    test::wait_for("more renewals", [&] { return one.statistics().renewed > renewed + 1; });
+    EXPECT_EQ(server.raw("INFO", "commandstats").text().find("cmdstat_set:"), std::string::npos)
+        << "once is enough for minutes";
+}
+
+TEST_F(redis_lease, a_lock_of_another_program_is_listed_and_can_be_taken_away) {
+    server.raw("SET", "lock:job", "0123456789abcdef0123456789abcdef");  // for ever
+    const auto seen = one.inspect("job").value().value();
+    EXPECT_TRUE(seen.held());
+    EXPECT_EQ(seen.holders[0].who, client_label{});
+    EXPECT_EQ(seen.remaining, std::nullopt);
+    auto waiter = std::async(std::launch::async,
+                             [&] { return two.mutex("job").acquire(brief(10s)).has_value(); });
+    test::wait_for("a waiter", [&] { return one.inspect("job").value().value().waiters == 1; });
+    EXPECT_EQ(one.evict("job", "its program is gone"), 1U);
+    EXPECT_TRUE(waiter.get());
+    EXPECT_EQ(server.raw("EXISTS", "{lock:job}:evicted"), reply::integer(0))
+        << "it could not read why";
+}
+
+TEST_F(redis_lease, what_is_kept_for_the_evicted_expires) {
+    const auto held = one.mutex("job").acquire(brief()).value();
+    EXPECT_EQ(two.evict("job", "why not"), 1U);
+    EXPECT_GT(server.raw("PTTL", "{lock:job}:evicted").number(), 60'000);
+    EXPECT_LT(server.raw("PTTL", "{lock:job}:evicted").number(), 63'000);
+}
+
+TEST_F(redis_lease, a_server_out_of_memory_still_lets_a_holder_be_evicted) {
+    const auto held = one.mutex("job").acquire(brief()).value();
+    server.raw("CONFIG", "SET", "maxmemory", "1");
+    EXPECT_EQ(two.evict("job", "why not"), 1U);
+    EXPECT_EQ(server.raw("EXISTS", "lock:job"), reply::integer(0));
+    server.raw("CONFIG", "SET", "maxmemory", "0");
 }
 
 TEST_F(redis_lease, while_somebody_waits_a_plain_set_nx_cannot_overtake_the_line) {

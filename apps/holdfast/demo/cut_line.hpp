@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 /// A lease store whose line can be cut, as a dead network or a long pause of the program cuts it.
 ///
@@ -37,6 +38,22 @@ public:
                                                        time_point give_up) override {
         if (cut_) return fail(errc::unavailable, "the line is cut");
         return behind_->list(prefix, give_up);
+    }
+
+    void introduce(const client_id& id, const client_label& who) override {
+        behind_->introduce(id, who);
+    }
+
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name,
+                                                            time_point give_up) override {
+        if (cut_) return fail(errc::unavailable, "the line is cut");
+        return behind_->inspect(name, give_up);
+    }
+
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
+                                              time_point give_up) override {
+        if (cut_) return fail(errc::unavailable, "the line is cut");
+        return behind_->evict(name, reason, give_up);
     }
 
 private:

@@ -2,6 +2,7 @@
 #include "engine/redis/command_lease_store.hpp"
 
 #include "engine/redis/lease_dialogue.hpp"
+#include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
 
 #include <fmt/chrono.h>
@@ -45,6 +46,7 @@ command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine,
                                          command_lease_options options)
     : engine_(std::move(engine)),
       options_(std::move(options)),
+      who_(*engine_),
       channels_(*engine_, chance, options_.scope) {
     if (options_.replicas > 0) lanes_ = std::make_unique<replicated_lanes>(engine_, options_);
 }
@@ -91,7 +93,18 @@ std::string_view command_lease_store::channel_of(const lease_request& request, t
     return channels_.listen(lock_key(options_.prefix, name_of(request)), give_up);
 }
 
+// What goes the swift way costs no command more for it.
+void command_lease_store::stay_known(const lease_request& request, lease_way way) {
+    if (const auto* kept = std::get_if<ask::renew>(&request)) {
+        who_.stay_known(kept->ttl);
+    } else if (const auto* asked = std::get_if<ask::acquire>(&request);
+               asked != nullptr && (way == lease_way::full || options_.careful())) {
+        who_.stay_known(asked->ttl);
+    }
+}
+
 lease_way command_lease_store::way_for(const lease_request& request) const {
+    if (!may_go_swift(options_, request)) return lease_way::full;
     return contended_->recent(name_of(request), engine_->time().now()) ? lease_way::full
                                                                        : lease_way::swift;
 }
@@ -118,6 +131,7 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
                                        time_point give_up) {
     lease_dialogue talk(options_, request, way_for(request));
     for (;;) {
+        stay_known(request, talk.way());
         talk.speak(talk.may_wait() ? channel_of(request, give_up) : std::string_view());
         std::array<result<reply>, lease_commands::most_commands> answers;
         const std::span<result<reply>> replies(answers.data(), talk.commands().size());
@@ -142,6 +156,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
     while (!left.empty()) {
         std::vector<command> commands;
         for (const std::size_t i : left) {
+            stay_known(requests[i], talks[i].way());
             talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
                                                : std::string_view());
             commands.insert(commands.end(), talks[i].commands().begin(), talks[i].commands().end());
@@ -179,6 +194,7 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
     all->in.resize(requests.size());
     all->missing = requests.size();
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        stay_known(requests[i], lease_way::full);
         lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
                        [all, i](result<lease_reply> one) {
                            const std::scoped_lock guard(all->mutex);
@@ -222,6 +238,7 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    stay_known(request, lease_way::full);
     if (lanes_ != nullptr) {
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
@@ -285,6 +302,22 @@ result<void> command_lease_store::resize(const lock_name& name, std::uint32_t pe
 result<std::vector<lease_info>> command_lease_store::list(std::string_view prefix,
                                                           time_point give_up) {
     return list_leases(*engine_, options_, prefix, give_up);
+}
+
+void command_lease_store::introduce(const client_id& id, const client_label& who) {
+    who_.set(id, who);
+    channels_.introduce(id);
+}
+
+result<std::optional<lease_info>> command_lease_store::inspect(const lock_name& name,
+                                                               time_point give_up) {
+    return inspect_lease(*engine_, options_, name, give_up);
+}
+
+result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::string_view reason,
+                                                 time_point give_up) {
+    return evict_holder(*engine_, options_, name, reason,
+                        channels_.prefix_for(lock_key(options_.prefix, name)), give_up);
 }
 
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 
 #include "engine/redis/contention_memory.hpp"
 #include "engine/redis/grant_channels.hpp"
+#include "engine/redis/introduction.hpp"
 #include "engine/redis/lease_commands.hpp"
 #include "engine/redis/replicated_lanes.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 /// Leases on whatever speaks Redis commands.
@@ -34,15 +36,21 @@ public:
                 reply_handler on_reply) override;
     void on_push(push_handler handler) override;
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
+    void introduce(const client_id& id, const client_label& who) override;
     [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits,
                                       time_point give_up) override;
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix,
                                                        time_point give_up) override;
+    [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name,
+                                                            time_point give_up) override;
+    [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
+                                              time_point give_up) override;
 
 private:
     [[nodiscard]] std::optional<error> unfit_name(const lock_name& name) const;
     [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
     [[nodiscard]] std::string_view channel_of(const lease_request& request, time_point give_up);
+    void stay_known(const lease_request& request, lease_way way);
     [[nodiscard]] lease_way way_for(const lease_request& request) const;
     void exchange_one(const lease_request& request, result<lease_reply>& out, time_point give_up);
     void exchange_many(std::span<const lease_request> requests,
@@ -54,6 +62,7 @@ private:
 
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options options_;
+    introduction who_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
     std::unique_ptr<replicated_lanes> lanes_;  // if replicas must confirm
     grant_channels channels_;                  // the last, because its destructor still submits

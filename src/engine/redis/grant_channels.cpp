@@ -16,15 +16,33 @@ namespace {
 // For which others wait in turn. If it is not enough, the waiter is not heard yet, and looks.
 constexpr duration longest_errand = std::chrono::seconds(1);
 
-std::string channel_name(std::string_view id) {
-    return fmt::format("holdfast:grants:{}", id);
+constexpr std::string_view channel_prefix = "holdfast:grants:";
+
+// "owner evicted reason", as evict.lua sends it.
+std::optional<evicted> parse_eviction(std::string_view text) {
+    constexpr std::string_view verb = " evicted ";
+    const std::size_t at = text.find(verb);
+    if (at == std::string_view::npos) return std::nullopt;
+    auto owner = owner_token::parse(text.substr(0, at));
+    if (!owner) return std::nullopt;
+    return evicted{std::move(*owner), std::string(text.substr(at + verb.size()))};
 }
 
 }  // namespace
 
 grant_channels::grant_channels(command_engine& engine, entropy& chance, key_scope scope)
     : engine_(engine), scope_(scope), id_(owner_token::draw(chance).value()) {
-    global_.name = channel_name(id_);
+    global_.name = fmt::format("{}{}", channel_prefix, id_);
+}
+
+void grant_channels::introduce(const client_id& id) {
+    id_ = id.value();
+    global_.name = fmt::format("{}{}", channel_prefix, id_);
+}
+
+std::string grant_channels::prefix_for(std::string_view lock) const {
+    if (scope_ == key_scope::server) return std::string(channel_prefix);
+    return fmt::format("{{{}}}{}", slot_tag(hash_slot(lock)), channel_prefix);
 }
 
 void grant_channels::on_push(lease_store::push_handler handler) {
@@ -36,7 +54,7 @@ grant_channels::channel& grant_channels::channel_for(std::string_view lock) {
     const unsigned slot = hash_slot(lock);
     const std::scoped_lock guard(mutex_);
     channel& here = by_slot_[slot];
-    if (here.name.empty()) here.name = fmt::format("{{{}}}{}", slot_tag(slot), channel_name(id_));
+    if (here.name.empty()) here.name = prefix_for(lock) + id_;
     return here;
 }
 
@@ -95,7 +113,8 @@ void grant_channels::hear(const push_event& event) {
         handler_(look_again{});
         return;
     }
-    if (const auto given = parse_grant(event.payload)) handler_(*given);
+    if (const auto given = parse_grant(event.payload)) return handler_(*given);
+    if (const auto told = parse_eviction(event.payload)) handler_(*told);
 }
 
 }  // namespace holdfast

@@ -30,6 +30,13 @@ public:
     grant_channels(command_engine& engine, entropy& chance, key_scope scope);
     ~grant_channels();
 
+    /// Names the channels after the client, so that whoever evicts one of its leases can tell it.
+    /// Told once, before the first listen().
+    void introduce(const client_id& id);
+
+    /// What the name of any client's channel for this lock's key begins with.
+    [[nodiscard]] std::string prefix_for(std::string_view lock) const;
+
     /// Set once, before the first listen().
     void on_push(lease_store::push_handler handler);
 
@@ -63,7 +70,7 @@ private:
 
     command_engine& engine_;
     const key_scope scope_;
-    const std::string id_;
+    std::string id_;
     lease_store::push_handler handler_;
     channel global_;
     std::mutex mutex_;

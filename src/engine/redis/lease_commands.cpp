@@ -104,16 +104,19 @@ std::string_view why_not(std::int64_t number) {
 
 }  // namespace
 
-bool may_be_swift(const command_lease_options& options, const ask::acquire& asked) {
-    return !options.careful() && permits_of(asked.mode) == 1 && asked.turns.value == 0;
-}
-
 std::int64_t to_ms(duration d) {
     return std::chrono::ceil<std::chrono::milliseconds>(d).count();
 }
 
 const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
+}
+
+// An acquire must not need to know more than that nobody holds it.
+bool may_go_swift(const command_lease_options& options, const lease_request& request) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked == nullptr) return true;
+    return !options.careful() && permits_of(asked->mode) == 1 && asked->turns.value == 0;
 }
 
 std::vector<std::string> raise_fence_command() {
@@ -127,21 +130,21 @@ void lease_commands::word(std::integral auto number) {
     word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
 }
 
-void lease_commands::begin(const script& body, std::size_t keys) {
+// A key that is not needed is left empty, and is not sent.
+void lease_commands::begin(const script& body, std::initializer_list<std::string_view> keys) {
+    const auto needed = [](std::string_view key) { return !key.empty(); };
     word("EVALSHA");
     word(body.sha1());
-    word(keys);
-    word(keys_.lock);
+    word(std::ranges::count_if(keys, needed));
+    for (const std::string_view key : keys) {
+        if (needed(key)) word(key);
+    }
 }
 
 void lease_commands::begin_full(const script& body, const command_lease_options& options) {
-    begin(body, options.careful() ? 7 : 6);
-    word(keys_.line);
-    word(keys_.waiters);
-    word(keys_.fence);
-    word(keys_.holders);
-    word(keys_.limit);
-    if (options.careful()) word(keys_.boot);
+    const std::string_view boot = options.careful() ? keys_.boot : std::string_view();
+    begin(body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, keys_.holders, keys_.limit,
+                 keys_.evicted, boot});
 }
 
 void lease_commands::end(repeat again, const script* body) {
@@ -153,7 +156,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
                           std::string_view channel, lease_way way) {
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
-    way_ = asked != nullptr && !may_be_swift(options, *asked) ? lease_way::full : way;
+    way_ = may_go_swift(options, request) ? way : lease_way::full;
     used_ = begun_ = numbers_ = count_ = 0;
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
@@ -171,7 +174,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         return;
     }
     if (std::holds_alternative<ask::release>(request) && way_ == lease_way::swift) {
-        begin(scripts().let_go, 1);
+        begin(scripts().let_go, {keys_.lock});
         word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
         return;
@@ -205,11 +208,9 @@ void lease_commands::make_swift(const ask::acquire& asked) {
 void lease_commands::make_renew(const ask::renew& kept) {
     const bool alone = kept.mode.type == lease_mode::kind::exclusive;
     const script& body = alone ? scripts().renew : scripts().renew_share;
-    begin(body, alone ? 1 : 2);
-    if (!alone) {
-        keys_.holders = holders_key(keys_.lock);
-        word(keys_.holders);
-    }
+    keys_.evicted = evicted_key(keys_.lock);
+    if (!alone) keys_.holders = holders_key(keys_.lock);
+    begin(body, {keys_.lock, keys_.evicted, alone ? std::string_view() : keys_.holders});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
@@ -264,9 +265,9 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
                        lease_mode::kind::exclusive;
-    // Somebody waits; or it is not alone any more, or lost: only the script can tell.
-    if (let_go && (r->number() == 2 || (r->number() == 0 && !alone))) {
-        contended_ = true;
+    // Somebody waits; or it is not alone any more, or lost: only the script can tell, and why.
+    if (let_go && r->number() != 1) {
+        contended_ = r->number() == 2 || !alone;
         return std::nullopt;
     }
     return interpret_full(*r);
@@ -302,12 +303,14 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           [&](const ask::renew& asked) -> result<lease_reply> {
                               contended_ = r.number() == 2;
                               const bool gone = r.number() == 0;
-                              if (gone && !mutation("any_renewal_succeeds")) return answer::lost{};
+                              if (gone && !mutation("any_renewal_succeeds")) {
+                                  return answer::lost{r.text()};
+                              }
                               return answer::renewed{asked.ttl};
                           },
                           [&](const ask::release&) -> result<lease_reply> {
                               if (r.number() == 1) return answer::released{};
-                              return answer::lost{};
+                              return answer::lost{r.text()};
                           },
                           [&](const ask::leave&) -> result<lease_reply> {
                               return answer::released{r.number() == 1};

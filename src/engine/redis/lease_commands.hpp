@@ -8,6 +8,7 @@
 #include <holdfast/reply.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,8 +71,8 @@ struct command_lease_options {
 
 enum class lease_way : std::uint8_t { swift, full };
 
-/// Whether "nobody holds it" is all that must be known: then an acquire may go the swift way.
-[[nodiscard]] bool may_be_swift(const command_lease_options& options, const ask::acquire& asked);
+/// Whether the swift way is open to the request at all.
+[[nodiscard]] bool may_go_swift(const command_lease_options& options, const lease_request& request);
 
 /// One request as up to three commands: the words, and what they point to. Does not move.
 class lease_commands {
@@ -114,7 +115,7 @@ private:
     }
     void word(std::string_view text) { words_[used_++] = text; }
     void word(std::integral auto number);
-    void begin(const script& body, std::size_t keys);
+    void begin(const script& body, std::initializer_list<std::string_view> keys);
     void begin_full(const script& body, const command_lease_options& options);
     void make_renew(const ask::renew& kept);
     void end(repeat again, const script* body = nullptr);

@@ -2,6 +2,7 @@
 #include "engine/redis/lease_keys.hpp"
 
 #include "core/hash_slot.hpp"
+#include "engine/redis/introduction.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@ constexpr std::string_view fence_name = "holdfast:fence";
 constexpr std::string_view boot_name = "holdfast:boot";
 constexpr std::string_view line_end = ":line";
 constexpr std::string_view waiters_end = ":waiters";
+constexpr std::string_view evicted_end = ":evicted";
 constexpr std::string_view holders_end = ":holders";
 constexpr std::string_view limit_end = ":limit";
 
@@ -79,11 +81,16 @@ std::string limit_key(std::string_view lock) {
     return key_beside(lock, limit_end);
 }
 
+std::string evicted_key(std::string_view lock) {
+    return key_beside(lock, evicted_end);
+}
+
 lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
     lease_keys keys;
     keys.lock = lock_key(prefix, name);
     keys.line = key_beside(keys.lock, line_end);
     keys.waiters = key_beside(keys.lock, waiters_end);
+    keys.evicted = evicted_key(keys.lock);
     keys.holders = holders_key(keys.lock);
     keys.limit = limit_key(keys.lock);
     keys.fence = fence_key(keys.lock, scope);
@@ -92,13 +99,14 @@ lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope sco
 }
 
 bool is_side_key(std::string_view key) noexcept {
-    return key.starts_with('{') && (key.ends_with(line_end) || key.ends_with(waiters_end) ||
-                                    key.ends_with(holders_end) || key.ends_with(limit_end));
+    constexpr std::array ends{line_end, waiters_end, holders_end, limit_end, evicted_end};
+    return key.starts_with('{') &&
+           std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
 }
 
 bool is_shared_key(std::string_view key) noexcept {
     if (key.starts_with('{')) key.remove_prefix(std::min(key.find('}'), key.size() - 1) + 1);
-    return key == fence_name || key == boot_name;
+    return key == fence_name || key == boot_name || introduction::is_key(key);
 }
 
 }  // namespace holdfast

@@ -11,14 +11,16 @@
 ///     lock:N           the lock itself, a plain string: prefix and name, nothing else
 ///     {lock:N}:line    who waits, in order
 ///     {lock:N}:waiters what is known of each
+///     {lock:N}:evicted why those lost it from whom it was taken away
 ///     {lock:N}:holders who holds it, if they are several
 ///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
+///     holdfast:client: and an id: who that client is (introduction.hpp)
 ///
 /// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
 /// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
-/// lock starts with a brace, and no name's lock can be another's line. In a Cluster the last two
+/// lock starts with a brace, and no name's lock can be another's line. In a Cluster fence and boot
 /// exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
 namespace holdfast {
 
@@ -29,6 +31,7 @@ struct lease_keys {
     std::string lock;
     std::string line;
     std::string waiters;
+    std::string evicted;
     std::string holders;
     std::string limit;
     std::string_view fence;  ///< Lives for ever.
@@ -43,6 +46,8 @@ struct lease_keys {
 /// A key in the same slot as `key`: "{key}:end", or with a computed tag.
 [[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
 
+/// Where it is written why an owner's lease was taken away.
+[[nodiscard]] std::string evicted_key(std::string_view lock);
 /// The key of a lock's holders, and that of its permits.
 [[nodiscard]] std::string holders_key(std::string_view lock);
 [[nodiscard]] std::string limit_key(std::string_view lock);

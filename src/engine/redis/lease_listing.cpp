@@ -2,6 +2,7 @@
 #include "engine/redis/lease_listing.hpp"
 
 #include "engine/redis/cluster_shards.hpp"
+#include "engine/redis/introduction.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,23 +28,21 @@ std::string glob_of(std::string_view text) {
     return out + "*";
 }
 
+constexpr std::size_t owner_digits = 32;
+constexpr std::size_t client_digits = 12;  // the first of an owner's
+
 // Holders beside each other that are told.
 constexpr int most_shares = 200;
 
-const script& shares() {
-    static const script body{
-#include "scripts/shares.inc"
-    };
-    return body;
-}
-
-/// A lock's value, as holders.lua describes it. Another program's is not ours.
+/// A lock's value, as holders.lua describes it. Another program's has no client of ours.
 struct lock_value {
-    bool ours = false;
+    std::string_view client = {};
     bool marked = false;
+    bool free = false;     ///< Kept for those in line.
     bool several = false;  ///< Its holders stand beside it.
     lease_mode mode = {};
     fencing_token fence = {};
+    std::optional<wall_time> since = {};
 };
 
 // Takes a number from the front of the text.
@@ -54,7 +53,7 @@ std::uint64_t take_number(std::string_view& text) {
     return number;
 }
 
-// "s3:" or "p7/10:" from the front; nothing for an exclusive one.
+// "s3:", "p7/10:" or "x1/1 " from the front; nothing stands for an exclusive one.
 lease_mode take_mode(std::string_view& text) {
     lease_mode mode;
     if (text.starts_with('s')) mode.type = lease_mode::kind::shared;
@@ -71,18 +70,27 @@ lease_mode take_mode(std::string_view& text) {
     return mode;
 }
 
-lock_value parse_value(std::string_view text) {
-    lock_value value;
-    value.marked = text.ends_with('+');
+// `digits` is how much of the owner is there.
+lock_value parse_value(std::string_view text, std::size_t digits) {
+    if (text == "+") return {.marked = true, .free = true};
+    lock_value value{.marked = text.ends_with('+')};
     if (value.marked) text.remove_suffix(1);
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return {.marked = value.marked && text.empty()};
+    const std::string_view owner = text.substr(0, colon);
+    if (colon == std::string_view::npos || (colon != 0 && colon != digits) ||
+        owner.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+        return {};
+    }
     std::string_view rest = text.substr(colon + 1);
     value.mode = take_mode(rest);
-    value.several = colon == 0 && value.mode.type != lease_mode::kind::exclusive;
-    value.ours = value.several || owner_token::parse(text.substr(0, colon));
-    if (!value.ours) return {};
-    if (!value.several) value.fence.value = take_number(rest);
+    value.several = colon == 0;
+    if (value.several) return value.mode.type == lease_mode::kind::exclusive ? lock_value{} : value;
+    value.client = owner.substr(0, client_digits);
+    value.fence.value = take_number(rest);
+    if (rest.starts_with('@')) {
+        rest.remove_prefix(1);
+        value.since = wall_time(std::chrono::milliseconds(take_number(rest)));
+    }
     return value;
 }
 
@@ -142,61 +150,74 @@ result<std::vector<std::string>> find_keys(command_engine& engine, key_scope sco
 /// One name, and what is still to be asked about it.
 struct found_lease {
     lease_info info;
-    std::string holders;  ///< The key of those who hold it beside each other; empty: there is one.
+    std::string
+        holders{};  ///< The key of those who hold it beside each other; empty: there is one.
 };
 
-// What the three replies say of one name; nothing if it is free (by now).
-std::optional<found_lease> describe(const lock_name& name, std::span<const result<reply>> seen,
+// What a lock's value and its PTTL say; nothing if it is free (by now).
+std::optional<found_lease> describe(const lock_name& name, const lock_value& value, std::int64_t ms,
                                     std::string_view lock) {
-    const reply& text = *seen[0];
-    const std::int64_t ms = seen[1]->number();
-    if (text.type() != reply::kind::string || ms == -2) return std::nullopt;
-    const lock_value value = parse_value(text.text());
-    lease_info info;
+    if (value.free || ms == -2) return std::nullopt;
+    found_lease found;
+    lease_info& info = found.info;
     info.name = name.value();
     info.mode = value.mode;
     info.fence = value.fence;
-    info.waiters = static_cast<std::uint32_t>(seen[2]->number());
     if (ms >= 0) {
         const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
         if (value.marked && left <= duration::zero()) return std::nullopt;
         info.remaining = left;
     }
-    if (value.several) return found_lease{std::move(info), holders_key(lock)};
-    info.holders.push_back({.who = {},
-                            .since = {},
-                            .fence = value.fence,
-                            .remaining = info.remaining,
-                            .permits = value.mode.permits});
-    return found_lease{std::move(info), {}};
+    if (value.several) {
+        found.holders = holders_key(lock);
+        return found;
+    }
+    holder_info& who = info.holders.emplace_back();
+    who.client = value.client;
+    who.since = value.since;
+    who.fence = value.fence;
+    who.remaining = info.remaining;
+    who.permits = value.mode.permits;
+    return found;
 }
 
-// False if nobody of them is left.
-bool add_holders(lease_info& info, const reply& told) {
+// As shares.lua tells them.
+void add_holders(lease_info& info, const reply& told) {
     const auto& parts = told.elements();
-    for (std::size_t i = 0; i + 4 <= parts.size(); i += 4) {
+    if (info.mode.type == lease_mode::kind::permit && !parts.empty()) {
+        info.mode.permits = static_cast<std::uint32_t>(parts[0].number());
+    }
+    for (std::size_t i = 1; i + 5 <= parts.size(); i += 5) {
         const auto number = [&](std::size_t at) { return parts[i + at].number(); };
-        info.holders.push_back({.who = {},
-                                .since = {},
-                                .fence = {static_cast<std::uint64_t>(number(3))},
-                                .remaining = std::chrono::milliseconds(number(1)),
-                                .permits = static_cast<std::uint32_t>(number(2))});
+        holder_info& who = info.holders.emplace_back();
+        who.client = parts[i].text();
+        who.remaining = std::chrono::milliseconds(number(1));
+        who.permits = static_cast<std::uint32_t>(number(2));
+        who.fence = {static_cast<std::uint64_t>(number(3))};
+        if (number(4) > 0) who.since = wall_time(std::chrono::milliseconds(number(4)));
     }
     std::ranges::sort(info.holders, {}, &holder_info::fence);
-    if (info.holders.empty()) return false;
-    info.fence = info.holders.back().fence;
-    return true;
+    if (!info.holders.empty()) info.fence = info.holders.back().fence;
 }
 
+const script& shares_script() {
+    static const script body{
+#include "scripts/shares.inc"
+    };
+    return body;
+}
+
+// Adds those who hold a name beside each other. Whose time is over are not told: a name may be left
+// without any.
 result<void> ask_holders(command_engine& engine, std::span<found_lease> found, time_point give_up) {
     const std::string most = std::to_string(most_shares);
     std::vector<std::array<std::string_view, 5>> texts;
     for (const found_lease& one : found) {
         if (one.holders.empty()) continue;
-        texts.push_back({"EVALSHA", shares().sha1(), "1", one.holders, most});
+        texts.push_back({"EVALSHA", shares_script().sha1(), "1", one.holders, most});
     }
     std::vector<command> commands;
-    for (const auto& text : texts) commands.push_back({text, repeat::idempotent, &shares()});
+    for (const auto& text : texts) commands.push_back({text, repeat::idempotent, &shares_script()});
     std::vector<result<reply>> seen(commands.size());
     if (!commands.empty()) engine.exchange(commands, seen, give_up);
     auto next = seen.begin();
@@ -205,9 +226,48 @@ result<void> ask_holders(command_engine& engine, std::span<found_lease> found, t
         const auto& told = *next++;
         if (!told) return std::unexpected(told.error());
         if (told->is_error()) return std::unexpected(to_error(*told));
-        if (!add_holders(one.info, *told)) one.info.name.clear();
+        add_holders(one.info, *told);
     }
     return {};
+}
+
+// Asks who they all are, in one batch.
+result<void> name_clients(command_engine& engine, std::span<lease_info> all, time_point give_up) {
+    std::map<std::string, client_label> known;
+    const auto note = [&](const std::string& id) {
+        if (!id.empty()) known.try_emplace(id);
+    };
+    for (const lease_info& one : all) {
+        for (const auto& who : one.holders) note(who.client);
+        for (const auto& who : one.line) note(who.client);
+    }
+    if (known.empty()) return {};
+    std::vector<std::string> keys;
+    for (const auto& [id, who] : known) keys.push_back(introduction::key_of(id));
+    std::vector<std::array<std::string_view, 2>> texts;
+    for (const std::string& key : keys) texts.push_back({"GET", key});
+    std::vector<command> commands;
+    for (const auto& pair : texts) commands.push_back({pair, repeat::idempotent});
+    std::vector<result<reply>> seen(commands.size());
+    engine.exchange(commands, seen, give_up);
+    std::size_t at = 0;
+    for (auto& [id, who] : known) {
+        const auto& told = seen[at++];
+        if (!told) return std::unexpected(told.error());
+        if (told->type() == reply::kind::string) who = introduction::parse(told->text());
+    }
+    for (lease_info& one : all) {
+        for (auto& who : one.holders) who.who = known[who.client];
+        for (auto& who : one.line) who.who = known[who.client];
+    }
+    return {};
+}
+
+const script& inspect_script() {
+    static const script body{
+#include "scripts/inspect.inc"
+    };
+    return body;
 }
 
 // One trip for so many names.
@@ -234,19 +294,25 @@ result<void> look(command_engine& engine, const command_lease_options& options,
     for (const auto& pair : texts) commands.push_back({pair, repeat::idempotent});
     std::vector<result<reply>> seen(commands.size());
     engine.exchange(commands, seen, give_up);
+    const std::size_t before = found.size();
     std::vector<found_lease> here;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::span<const result<reply>> three(seen.data() + 3 * i, 3);
         for (const auto& one : three) {
             if (!one) return std::unexpected(one.error());
         }
-        if (auto one = describe(names[i], three, sides[i][0])) here.push_back(std::move(*one));
+        if (three[0]->type() != reply::kind::string) continue;
+        auto one = describe(names[i], parse_value(three[0]->text(), owner_digits),
+                            three[1]->number(), sides[i][0]);
+        if (!one) continue;
+        one->info.waiters = static_cast<std::uint32_t>(three[2]->number());
+        here.push_back(std::move(*one));
     }
     if (auto done = ask_holders(engine, here, give_up); !done) return done;
     for (found_lease& one : here) {
-        if (!one.info.name.empty()) found.push_back(std::move(one.info));
+        if (one.info.held()) found.push_back(std::move(one.info));
     }
-    return {};
+    return name_clients(engine, std::span(found).subspan(before), give_up);
 }
 
 }  // namespace
@@ -266,6 +332,42 @@ result<std::vector<lease_info>> list_leases(command_engine& engine,
         }
     }
     return found;
+}
+
+// A ticket is the time at which its waiter came, in microseconds.
+result<std::optional<lease_info>> inspect_lease(command_engine& engine,
+                                                const command_lease_options& options,
+                                                const lock_name& name, time_point give_up) {
+    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    const std::array<std::string_view, 3> names{keys.lock, keys.line, keys.waiters};
+    const auto seen = engine.evaluate(inspect_script(), names, {}, give_up, repeat::idempotent);
+    if (!seen) return std::unexpected(seen.error());
+    const auto& parts = seen->elements();
+    if (parts.size() < 2) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
+    auto found =
+        describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(), keys.lock);
+    if (!found) found.emplace();
+    if (auto done = ask_holders(engine, {&*found, 1}, give_up); !done) {
+        return std::unexpected(done.error());
+    }
+    lease_info& info = found->info;
+    info.name = name.value();
+    for (std::size_t i = 2; i + 3 <= parts.size(); i += 3) {
+        const std::string& ticket = parts[i + 1].text();
+        std::int64_t us = 0;
+        std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);
+        waiter_info& one = info.line.emplace_back();
+        one.since = wall_time(std::chrono::microseconds(us));
+        one.client = parts[i].text();
+        std::string_view want = parts[i + 2].text();
+        one.mode = take_mode(want);
+    }
+    if (!info.held() && info.line.empty()) return std::nullopt;
+    info.waiters = static_cast<std::uint32_t>(info.line.size());
+    if (const auto done = name_clients(engine, {&info, 1}, give_up); !done) {
+        return std::unexpected(done.error());
+    }
+    return std::move(info);
 }
 
 }  // namespace holdfast

@@ -56,6 +56,30 @@ TEST_P(asio_promise, coroutines_exclude_each_other_and_stay_on_their_thread) {
     EXPECT_TRUE(is_free());
 }
 
+TEST_P(asio_promise, coroutines_share_and_take_permits) {
+    if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "exclusive leases only";
+    int reading = 0;
+    int permits = 0;
+    const auto read = [&]() -> asio::awaitable<void> {
+        auto held = co_await async_acquire_shared(one.shared_mutex("job"), options(forever),
+                                                  asio::use_awaitable);
+        reading += held && held->mode().type == lease_mode::kind::shared ? 1 : 0;
+        co_await async_release(std::move(*held), asio::use_awaitable);
+    };
+    const auto take_two = [&]() -> asio::awaitable<void> {
+        auto held = co_await async_acquire(two.semaphore("slots", 3), 2, options(forever),
+                                           asio::use_awaitable);
+        permits += held ? static_cast<int>(held->mode().permits) : 0;
+        co_await async_release(std::move(*held), asio::use_awaitable);
+    };
+    for (int i = 0; i < 5; ++i) asio::co_spawn(context, read(), asio::detached);
+    for (int i = 0; i < 5; ++i) asio::co_spawn(context, take_two(), asio::detached);
+    context.run();
+    EXPECT_EQ(reading, 5);
+    EXPECT_EQ(permits, 10);
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
 TEST_P(asio_promise, a_cancellation_slot_ends_a_wait) {
     const auto held = take(two);
     asio::cancellation_signal cancel;

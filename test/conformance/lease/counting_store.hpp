@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 /// A store that counts what it is asked for by users; renewals come by themselves and do not count.
@@ -16,11 +17,14 @@ public:
 
     [[nodiscard]] int requests() const { return requests_; }
     [[nodiscard]] int renewals() const { return renewals_; }
+    /// Calls of exchange(), each a trip if nobody else wants the names.
+    [[nodiscard]] int exchanges() const { return exchanges_; }
 
     [[nodiscard]] capabilities can() const noexcept override { return inner_->can(); }
     void exchange(std::span<const lease_request> requests, std::span<result<lease_reply>> replies,
                   time_point give_up) override {
         for (const auto& request : requests) count(request);
+        ++exchanges_;
         inner_->exchange(requests, replies, give_up);
     }
     void submit(std::vector<lease_request> requests, time_point give_up,
@@ -32,6 +36,16 @@ public:
     result<std::vector<lease_info>> list(std::string_view prefix, time_point give_up) override {
         return inner_->list(prefix, give_up);
     }
+    void introduce(const client_id& id, const client_label& who) override {
+        inner_->introduce(id, who);
+    }
+    result<std::optional<lease_info>> inspect(const lock_name& name, time_point give_up) override {
+        return inner_->inspect(name, give_up);
+    }
+    result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
+                                time_point give_up) override {
+        return inner_->evict(name, reason, give_up);
+    }
 
 private:
     void count(const lease_request& request) {
@@ -41,6 +55,7 @@ private:
     const std::shared_ptr<lease_store> inner_;
     std::atomic<int> requests_ = 0;
     std::atomic<int> renewals_ = 0;
+    std::atomic<int> exchanges_ = 0;
 };
 
 }  // namespace holdfast::test

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 /// A store behind a network that can be cut: for what a lost request or a lost answer does.
@@ -44,6 +45,16 @@ public:
     void on_push(push_handler handler) override { inner_->on_push(std::move(handler)); }
     result<std::vector<lease_info>> list(std::string_view prefix, time_point give_up) override {
         return inner_->list(prefix, give_up);
+    }
+    void introduce(const client_id& id, const client_label& who) override {
+        inner_->introduce(id, who);
+    }
+    result<std::optional<lease_info>> inspect(const lock_name& name, time_point give_up) override {
+        return inner_->inspect(name, give_up);
+    }
+    result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
+                                time_point give_up) override {
+        return inner_->evict(name, reason, give_up);
     }
 
 private:

@@ -59,6 +59,9 @@ protected:
         const auto list = who.list().value();
         for (const auto& info : list) {
             if (info.remaining) least = std::min(least, *info.remaining);
+            for (const auto& holder : info.holders) {
+                if (holder.remaining) least = std::min(least, *holder.remaining);
+            }
         }
         return least;
     }

@@ -38,6 +38,20 @@ TEST_F(book_test, asks_for_a_renewal_at_a_third_of_the_ttl_and_not_before) {
     EXPECT_TRUE(due(t0 + 11s).empty()) << "a renewal on its way is not sent again";
 }
 
+TEST_F(book_test, a_lease_that_was_taken_away_is_found_by_its_owner_and_broken_once) {
+    const auto other = lease();
+    const auto held = lease();
+    EXPECT_EQ(book.find(held->owner), held);
+    EXPECT_TRUE(book.refused(*held, "make room"));
+    EXPECT_EQ(held->reason.load(), loss_reason::broken);
+    EXPECT_EQ(held->loss_text, "make room");
+    EXPECT_FALSE(book.refused(*held, "again"));
+    EXPECT_EQ(held->loss_text, "make room");
+    EXPECT_EQ(book.find(held->owner), nullptr);
+    EXPECT_TRUE(book.refused(*other)) << "without a word it was taken";
+    EXPECT_EQ(other->reason.load(), loss_reason::taken);
+}
+
 TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
     const auto held = lease();
     static_cast<void>(due(t0 + 10s));

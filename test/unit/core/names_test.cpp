@@ -10,6 +10,15 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(fit_reason, takes_text_of_one_to_200_bytes) {
+    EXPECT_TRUE(fit_reason("a"));
+    EXPECT_TRUE(fit_reason(std::string(200, 'x')));
+    EXPECT_THAT(fit_reason("").error().detail, HasSubstr("reason is empty"));
+    EXPECT_THAT(fit_reason(std::string(201, 'x')).error().detail, HasSubstr("201 bytes"));
+    EXPECT_THAT(fit_reason("a\nb").error().detail, HasSubstr("0x0a at byte 1"));
+    EXPECT_THAT(fit_reason("a\xff").error().detail, HasSubstr("not UTF-8"));
+}
+
 TEST(lock_name, takes_text_of_one_to_512_bytes) {
     EXPECT_EQ(lock_name::make("a")->value(), "a");
     EXPECT_TRUE(lock_name::make(std::string(512, 'x')));

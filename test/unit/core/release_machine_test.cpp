@@ -40,6 +40,15 @@ TEST_F(release_machine_test, what_the_engine_no_longer_knew_was_lost) {
     EXPECT_EQ(finished(m.on_reply(no, t0)).outcome.error(), errc::lease_lost);
 }
 
+TEST_F(release_machine_test, what_was_taken_away_is_lost_with_the_reason) {
+    auto m = machine();
+    static_cast<void>(m.start());
+    const auto end = m.on_reply(answer::lost{"make room"}, t0);
+    EXPECT_EQ(finished(end).outcome.error(), errc::lease_lost);
+    EXPECT_NE(finished(end).outcome.error().detail.find("make room"), std::string::npos);
+    EXPECT_EQ(finished(end).evicted, "make room");
+}
+
 TEST_F(release_machine_test, what_was_past_its_deadline_was_lost_although_the_engine_released_it) {
     auto m = machine(false);
     static_cast<void>(m.start());

@@ -46,6 +46,17 @@ TEST(prometheus, losses_are_told_by_reason) {
     EXPECT_THAT(page, HasSubstr("{service=\"orders\",reason=\"max_hold\"} 3\n"));
 }
 
+TEST(prometheus, those_who_wait_are_told_by_mode) {
+    client_statistics seen;
+    seen.waiting_by_mode = {.exclusive = 1, .shared = 20, .permit = 3};
+    EXPECT_THAT(text(seen, {{"service", "orders"}}),
+                HasSubstr("# TYPE holdfast_acquires_waiting gauge\n"
+                          "holdfast_acquires_waiting{service=\"orders\",mode=\"exclusive\"} 1\n"
+                          "holdfast_acquires_waiting{service=\"orders\",mode=\"shared\"} 20\n"
+                          "holdfast_acquires_waiting{service=\"orders\",mode=\"permit\"} 3\n"));
+    EXPECT_EQ(refused({"mode", "x"}), errc::invalid_argument);
+}
+
 TEST(prometheus, a_histogram_counts_upwards_and_ends_with_all_of_it) {
     detail::histogram_counter waited;
     waited.add(1500ns);  // in the first bucket, below 2 us

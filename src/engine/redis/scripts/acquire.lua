@@ -2,8 +2,8 @@
 -- Grants a name to an owner, if what it wants is free; otherwise says busy and, if asked to, keeps
 -- a place in line. Most grants do not come here: see the swift way in lease_commands.hpp.
 --
--- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 boot (only if every grant
---       must be careful)
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
+--       every grant must be careful)
 -- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of standing in line)
 --       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes what is free before those in
 --       line)  7 place_ms  8 most waiters  9 kind: x, s or p  10 permits  11 of how many
@@ -27,7 +27,7 @@
 -- value.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local holders, limit, boot = KEYS[5], KEYS[6], KEYS[7]
+local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 
 --@include boot.lua
 --@include line.lua
@@ -60,10 +60,10 @@ end
 
 -- The owner is one of several and asks again.
 local function again_beside(state, share)
-    local ends, held, fence = string.match(share, '^(%d+) (%d+) (%d+)$')
+    local ends, held, fence, since = string.match(share, '^(%d+) (%d+) (%d+) (%d+)$')
     if fence == '0' then fence = draw_fence(reserve) end
     redis.call('HSET', holders, owner,
-        share_text(math.max(tonumber(ends), now_ms() + ttl), held, fence))
+        share_text(math.max(tonumber(ends), now_ms() + ttl), held, fence, since))
     state.left = math.max(state.left, ttl)
     store(state, state.marked)
     return {1, tonumber(fence)}

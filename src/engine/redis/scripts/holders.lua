@@ -5,14 +5,15 @@
 -- A name is held in one kind at a time: 'x' exclusively, 's' shared, 'p' by permits. One holder
 -- alone stands in the lock itself:
 --
---   lock     string: "owner:" kind fence, where kind is nothing for x, "s1:", or "p2/5:" (two
---            permits of five); the fence is missing until it is asked for or renewed
+--   lock     string: "owner:" kind fence "@" since, where kind is nothing for x, "s1:", or "p2/5:"
+--            (two permits of five); since: when it was granted (server ms, only for people). Both
+--            numbers are missing until the fence is asked for or the lease renewed
 --
 -- From the second on they all stand beside the lock, which says what they have in common:
 --
 --   lock     string: ":s3:first" or ":p7/10:first": what is held; first: no holder's time ends
 --            before (server ms)
---   holders  hash: owner -> "ends permits fence" (server ms; 0 for a fence that is missing)
+--   holders  hash: owner -> "ends permits fence since" (server ms; 0 for what is missing)
 --   limit    string: how many permits there are, if that was changed by resize
 --
 -- The lock lives until the last of them is over. Whoever's time is over counts until somebody looks
@@ -24,8 +25,8 @@ local most_holders = 10000
 
 local function now_ms() return math.ceil(server_time() / 1000) end
 
-local function share_text(ends, permits, fence)
-    return string.format('%.0f %d %.0f', ends, permits, fence or 0)
+local function share_text(ends, permits, fence, since)
+    return string.format('%.0f %d %.0f %.0f', ends, permits, fence or 0, since or 0)
 end
 
 -- Writes the state down: marked if somebody waits. Requires: somebody holds it.
@@ -33,9 +34,11 @@ local function store(state, waiting)
     local what = ''
     if state.kind == 's' then what = string.format('s%d:', state.used) end
     if state.kind == 'p' then what = string.format('p%d/%d:', state.used, state.limit) end
-    local number = state.first
-    if state.owner then number = state.fence end
-    state.value = (state.owner or '') .. ':' .. what .. (number and digits(number) or '')
+    local number = state.first and digits(state.first) or ''
+    if state.owner then
+        number = state.fence and digits(state.fence) .. '@' .. digits(state.since or now_ms()) or ''
+    end
+    state.value = (state.owner or '') .. ':' .. what .. number
     state.marked = waiting
     local ms = waiting and state.left + slack or state.left
     redis.call('SET', lock, waiting and state.value .. '+' or state.value, 'PX', ms)
@@ -70,7 +73,7 @@ end
 --   value         as stored, without its mark
 --   marked        somebody waits
 --   left          milliseconds until all of it is over; -1: never
---   owner, fence  of the one that is alone; no owner: there are several
+--   owner, fence, since  of the one that is alone; no owner: there are several
 --   used, limit   permits held, of how many
 --   first         of several, as above
 local function look()
@@ -80,11 +83,12 @@ local function look()
     local marked = string.sub(value, -1) == '+'
     local state = {kind = '?', value = marked and string.sub(value, 1, -2) or value, used = 1}
     local who, kind, rest = string.match(state.value, '^(%x*):([sp]?)(.*)$')
-    local used, most, number
+    local used, most, number, since
     if kind == '' then
-        number = #who == 32 and string.match(rest, '^%d*$')
+        number, since = string.match(rest, '^(%d*)@?(%d*)$')
+        if #who ~= 32 then number = nil end
     elseif who and (#who == 32 or #who == 0) then
-        used, most, number = string.match(rest, '^(%d+)/?(%d*):(%d*)$')
+        used, most, number, since = string.match(rest, '^(%d+)/?(%d*):(%d*)@?(%d*)$')
     end
     state.left = redis.call('PTTL', lock)
     if not number then return state end
@@ -94,7 +98,7 @@ local function look()
     state.kind = kind == '' and 'x' or kind
     state.used, state.limit = tonumber(used or 1), tonumber(most or 1)
     if who ~= '' then
-        state.owner, state.fence = who, tonumber(number)
+        state.owner, state.fence, state.since = who, tonumber(number), tonumber(since)
     else
         state.first = tonumber(number)
         if state.first < now_ms() then count_anew(state) end
@@ -128,17 +132,18 @@ local function admit(state, who, kind, permits, most, ms, fence)
     state.changed = true
     if not state.kind then
         state.kind, state.owner, state.fence, state.first = kind, who, fence, nil
-        state.used, state.limit, state.left = permits, most, ms
+        state.used, state.limit, state.left, state.since = permits, most, ms, nil
         return
     end
     local now = now_ms()
     if state.owner then
         state.first = now + state.left
         redis.call('DEL', holders)
-        redis.call('HSET', holders, state.owner, share_text(state.first, state.used, state.fence))
+        redis.call('HSET', holders, state.owner,
+            share_text(state.first, state.used, state.fence, state.since))
         state.owner = nil
     end
-    redis.call('HSET', holders, who, share_text(now + ms, permits, fence))
+    redis.call('HSET', holders, who, share_text(now + ms, permits, fence, now))
     state.used, state.limit = state.used + permits, most
     state.first, state.left = math.min(state.first, now + ms), math.max(state.left, ms)
 end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ends whatever the owner has here: its place in line, or a lease that was handed to it meanwhile.
 --
--- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 boot (only if every grant
---       must be careful)
+-- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
+--       every grant must be careful)
 -- ARGV  1 owner  2 quarantine_ms
 -- Answers 1 there was something | 0 there was nothing.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local holders, limit, boot = KEYS[5], KEYS[6], KEYS[7]
+local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 local owner = ARGV[1]
 
 --@include boot.lua

@@ -2,40 +2,44 @@
 -- As renew.lua, for a lease that others may hold too: see holders.lua. While it is alone, a server
 -- that is out of memory still carries it out.
 --
--- KEYS  1 lock  2 holders
+-- KEYS  1 lock  2 evicted  3 holders
 -- ARGV  1 owner and a colon  2 ttl_ms  3 fence  4 kind, as behind the owner: "s1:", "p2/5:"
--- Answers 1 renewed | 2 renewed, and somebody waits | 0 it is not the owner's (any more); nothing
---         was touched.
+-- Answers 1 renewed | 2 renewed, and somebody waits | 0 it is not the owner's (any more) | the
+--         words of whoever took it away from the owner. Unless it was renewed, nothing was touched.
 
-local lock, holders, owner, ttl = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
-local held = redis.call('GET', lock)
-if not held then return 0 end
+local lock, holders, owner, ttl = KEYS[1], KEYS[3], ARGV[1], tonumber(ARGV[2])
+local held = redis.call('GET', lock) or ''
+local who = string.sub(owner, 1, -2)
+local function lost() return redis.call('HGET', KEYS[2], who) or 0 end
 
 local slack = 3000
 local marked = string.sub(held, -1) == '+'
 local mark = marked and '+' or ''
 local wanted = marked and ttl + slack or ttl
 
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.ceil(time[2] / 1000)
+
 if string.sub(held, 1, #owner) == owner then
     local left = redis.call('PTTL', lock)
     if marked and left <= slack then return 0 end
     if held == owner .. ARGV[4] .. mark and ARGV[3] ~= '0' then
-        redis.pcall('SET', lock, owner .. ARGV[4] .. ARGV[3] .. mark, 'KEEPTTL')
+        -- Nothing has renewed it yet, so what its ttl has lost is what it was held for.
+        local since = now - math.max(wanted - left, 0)
+        redis.pcall('SET', lock,
+            owner .. ARGV[4] .. ARGV[3] .. '@' .. string.format('%.0f', since) .. mark, 'KEEPTTL')
     end
     if left < wanted then redis.call('PEXPIRE', lock, wanted) end
     return marked and 2 or 1
 end
-if string.sub(held, 1, 1) ~= ':' then return 0 end
+if string.sub(held, 1, 1) ~= ':' then return lost() end
 
-local who = string.sub(owner, 1, -2)
 local share = redis.call('HGET', holders, who)
-local ends, permits, fence = string.match(share or '', '^(%d+) (%d+) (%d+)$')
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.ceil(time[2] / 1000)
-if not ends or tonumber(ends) < now then return 0 end
+local ends, permits, fence, since = string.match(share or '', '^(%d+) (%d+) (%d+) (%d+)$')
+if not ends or tonumber(ends) < now then return lost() end
 ends = math.max(tonumber(ends), now + ttl)
 if fence == '0' then fence = ARGV[3] end
-redis.call('HSET', holders, who, string.format('%.0f %s %s', ends, permits, fence))
+redis.call('HSET', holders, who, string.format('%.0f %s %s %s', ends, permits, fence, since))
 if redis.call('PTTL', lock) < wanted then
     redis.call('PEXPIRE', lock, wanted)
     redis.call('PEXPIRE', holders, wanted)

@@ -4,21 +4,25 @@
 --
 -- KEYS  1 holders
 -- ARGV  1 most
--- Answers for each one, at most that many: client id, milliseconds left, permits, fence.
+-- Answers how many permits they hold; then for each one, at most that many: client id, milliseconds
+-- left, permits, fence, since (server ms; 0: not known).
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.ceil(time[2] / 1000)
 local all = redis.call('HGETALL', KEYS[1])
-local most = 4 * tonumber(ARGV[1])
-local found = {}
+local most = 5 * tonumber(ARGV[1])
+local found = {0}
 for i = 1, #all, 2 do
-    local ends, permits, fence = string.match(all[i + 1], '^(%d+) (%d+) (%d+)$')
-    if tonumber(ends) >= now and #found < most then
+    local ends, permits, fence, since = string.match(all[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
+    local alive = tonumber(ends) >= now
+    if alive then found[1] = found[1] + tonumber(permits) end
+    if alive and #found < most then
         local at = #found
         found[at + 1] = string.sub(all[i], 1, 12)
         found[at + 2] = tonumber(ends) - now
         found[at + 3] = tonumber(permits)
         found[at + 4] = tonumber(fence)
+        found[at + 5] = tonumber(since)
     end
 end
 return found

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/wait_for.hpp"
+#include "traffic/traffic_ground.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/latch.hpp>
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// Carries out twice what may be repeated, as after a lost answer.
+class repeating_engine final : public command_engine {
+public:
+    explicit repeating_engine(std::shared_ptr<command_engine> inner) : inner_(std::move(inner)) {}
+
+    void exchange(std::span<const command> commands, std::span<result<reply>> replies,
+                  time_point give_up) override {
+        inner_->exchange(commands, replies, give_up);
+        for (const command& one : commands) ASSERT_EQ(one.again, repeat::idempotent);
+        inner_->exchange(commands, replies, give_up);
+    }
+    void submit(const command& c, time_point give_up, completion done) override {
+        inner_->submit(c, give_up, std::move(done));
+    }
+    result<reply> transaction(std::span<const command> commands, time_point give_up) override {
+        return inner_->transaction(commands, give_up);
+    }
+    result<std::unique_ptr<command_session>> open_session(std::string_view key,
+                                                          time_point give_up) override {
+        return inner_->open_session(key, give_up);
+    }
+    result<std::unique_ptr<subscription>> subscribe(std::string_view channel, channel_scope scope,
+                                                    push_handler handler,
+                                                    time_point give_up) override {
+        return inner_->subscribe(channel, scope, std::move(handler), give_up);
+    }
+    [[nodiscard]] clock& time() const noexcept override { return inner_->time(); }
+
+private:
+    const std::shared_ptr<command_engine> inner_;
+};
+
+class latch_conformance : public traffic_test {
+protected:
+    latch of(std::uint32_t count, std::string_view name = "all", duration life = 1h) {
+        return {where(), name, count, {.life = life, .prefix = ground_->prefix()}};
+    }
+    std::int64_t life_left() { return raw("PTTL", ground_->prefix() + "all").number(); }
+};
+
+TEST_P(latch_conformance, opens_when_the_last_one_has_arrived_and_stays_open) {
+    EXPECT_EQ(of(3).try_wait(), false);
+    EXPECT_EQ(of(3).count_down(), 2U);
+    EXPECT_EQ(of(3).count_down(2), 0U);
+    EXPECT_EQ(of(3).try_wait(), true);
+    EXPECT_TRUE(of(3).wait({.wait = 0s}));
+    EXPECT_EQ(of(3, "other").try_wait(), false) << "each name is a latch of its own";
+}
+
+TEST_P(latch_conformance, wakes_everyone_who_waits) {
+    std::vector<std::future<result<void>>> waiters;
+    for (int i = 0; i < 8; ++i) {
+        waiters.push_back(std::async(std::launch::async, [&] { return of(2).wait(); }));
+    }
+    EXPECT_EQ(of(2).count_down(), 1U);
+    EXPECT_TRUE(of(2).arrive_and_wait());
+    for (auto& one : waiters) EXPECT_TRUE(one.get());
+}
+
+TEST_P(latch_conformance, a_crowd_that_arrives_and_waits_leaves_together) {
+    std::atomic<int> before = 0;
+    std::vector<std::future<bool>> crowd;
+    for (int i = 0; i < 12; ++i) {
+        crowd.push_back(std::async(std::launch::async, [&] {
+            ++before;
+            return of(12).arrive_and_wait() && before == 12;
+        }));
+    }
+    for (auto& one : crowd) EXPECT_TRUE(one.get());
+}
+
+TEST_P(latch_conformance, a_wait_ends_when_its_time_is_over_or_it_is_cancelled) {
+    EXPECT_EQ(of(1).wait({.wait = 0s}).error(), errc::timed_out);
+    std::stop_source stop;
+    auto waiter = std::async(std::launch::async,
+                             [&] { return of(1).wait({.stop = stop.get_token()}).error(); });
+    wait_for("it to look", [&] { return life_left() > 0; });
+    stop.request_stop();
+    EXPECT_EQ(waiter.get(), errc::cancelled);
+    EXPECT_EQ(of(1).wait({.stop = stop.get_token()}).error(), errc::cancelled);
+    auto late = std::async(std::launch::async, [&] { return of(1).wait({.wait = 300ms}).error(); });
+    for (bool over = false; !over; over = late.wait_for(0s) == std::future_status::ready) {
+        ground_->pass(50ms);
+    }
+    EXPECT_EQ(late.get(), errc::timed_out);
+}
+
+TEST_P(latch_conformance, one_that_nobody_touched_for_its_life_is_forgotten) {
+    EXPECT_EQ(of(2, "all", 300ms).count_down(), 1U);
+    ground_->pass(302ms);
+    EXPECT_EQ(of(2, "all", 300ms).count_down(), 1U) << "another one, with the same name";
+    EXPECT_GT(life_left(), 0);
+    ground_->pass(302ms);
+    EXPECT_EQ(raw("EXISTS", ground_->prefix() + "all"), reply::integer(0));
+}
+
+TEST_P(latch_conformance, everyone_must_name_the_same_count) {
+    EXPECT_EQ(of(3).count_down(), 2U);
+    const auto other = of(4).count_down();
+    EXPECT_EQ(other.error(), errc::invalid_argument);
+    EXPECT_THAT(other.error().detail, HasSubstr("a count of 3, not 4"));
+    EXPECT_EQ(of(4).wait({.wait = 0s}).error(), errc::invalid_argument);
+    EXPECT_EQ(of(3).count_down(), 1U);
+}
+
+TEST_P(latch_conformance, more_than_are_missing_cannot_arrive) {
+    EXPECT_EQ(of(3).count_down(2), 1U);
+    const auto many = of(3).count_down(2);
+    EXPECT_EQ(many.error(), errc::invalid_argument);
+    EXPECT_THAT(many.error().detail, HasSubstr("misses only 1"));
+    EXPECT_EQ(of(3).count_down(), 0U) << "the refused one counted nothing";
+    EXPECT_EQ(of(3).count_down().error(), errc::invalid_argument);
+    EXPECT_EQ(of(3).count_down(0).error(), errc::invalid_argument);
+    EXPECT_EQ(of(3).count_down(4).error(), errc::invalid_argument);
+}
+
+TEST_P(latch_conformance, an_arrival_whose_answer_was_lost_counts_once) {
+    latch shaky(command_place(std::make_shared<repeating_engine>(ground_->engine())), "all", 2,
+                {.prefix = ground_->prefix()});
+    EXPECT_EQ(shaky.count_down(), 1U);
+    EXPECT_EQ(shaky.count_down(), 0U) << "also the last one";
+}
+
+TEST_P(latch_conformance, bad_names_counts_and_options_are_refused_without_a_trip) {
+    EXPECT_EQ(of(0).try_wait().error(), errc::invalid_argument);
+    EXPECT_EQ(of(latch::max_count + 1).try_wait().error(), errc::invalid_argument);
+    EXPECT_EQ(of(1, "").count_down().error(), errc::invalid_argument);
+    EXPECT_EQ(of(1, "a\nb").wait().error(), errc::invalid_argument);
+    EXPECT_EQ(of(1, "a", 0s).try_wait().error(), errc::invalid_argument);
+    EXPECT_EQ(of(1).wait({.wait = -1s}).error(), errc::invalid_argument);
+    EXPECT_EQ(of(1).arrive_and_wait(1, {.wait = -1s}).error(), errc::invalid_argument);
+    EXPECT_EQ(of(1).try_wait(), false) << "and nothing was counted";
+    latch nowhere(command_place(std::shared_ptr<command_engine>()), "a", 1);
+    EXPECT_EQ(nowhere.count_down().error(), errc::unsupported);
+}
+
+TEST_P(latch_conformance, a_key_of_another_kind_is_corrupt_and_not_touched) {
+    raw("SET", ground_->prefix() + "all", "mine");
+    EXPECT_EQ(of(1).count_down().error(), errc::corrupt);
+    EXPECT_EQ(of(1).wait().error(), errc::corrupt);
+    EXPECT_EQ(raw("GET", ground_->prefix() + "all"), reply::string("mine"));
+}
+
+INSTANTIATE_TEST_SUITE_P(on, latch_conformance, testing::ValuesIn(traffic_engines()),
+                         [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace holdfast::test
