@@ -48,12 +48,14 @@ promises what_holds(const plan& p) {
         if (p.has(fault::split_brain) && p.replicas == 0) held.exclusion = false;
     }
     // A forward step in quarantine ends the quarantine; a back step sets the floor of fences back.
-    if (forgets && p.has(fault::clock_back)) held.fences = false;
+    // A replica whose clock was not set forward does not know how far its master's fences were.
+    const bool behind = p.servers == shape::replicated && p.has(fault::clock_forward);
+    if (forgets && (p.has(fault::clock_back) || behind)) held.fences = false;
     if (p.has(fault::split_brain)) held.fences = held.exclusion;
     // Without memory a server cannot write a line down, only delete.
     if (p.has(fault::clock_back) || p.has(fault::clock_forward) || forgets ||
-        p.has(fault::out_of_memory)) {
-        held.order = false;
+        p.has(fault::out_of_memory) || p.replicas > 0) {
+        held.order = false;  // nor is a grant that no replica confirmed in time a turn
     }
     return held;
 }
