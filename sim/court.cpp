@@ -41,7 +41,7 @@ court::court(const plan& p) {
     judges_.push_back(std::make_unique<fork_checker>());
     if (p.promised.exclusion) judges_.push_back(std::make_unique<belief_checker>());
     const fault_set only_calm = p.faults & late_messages();
-    if (p.promised.exclusion && p.promised.fences) {
+    if (p.promised.exclusion && p.promised.fences && p.held == custom::mutex) {
         judges_.push_back(std::make_unique<history_checker>(only_calm.none()));
     }
     if (p.promised.fences) {

@@ -14,9 +14,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -30,6 +33,8 @@ struct arguments {
     std::int64_t seconds = 0;
     std::string without;
     std::string mutant;
+    std::string held;
+    std::string servers;
     std::int64_t most_ms = 0;
     bool trace = false;
     bool list_mutants = false;
@@ -143,6 +148,22 @@ bool read_faults(const std::string& text, fault_set& out) {
     return true;
 }
 
+std::vector<std::string> held_words() {
+    return {"mutex", "shared", "permits"};
+}
+
+std::vector<std::string> server_words() {
+    return {"one", "replicas"};
+}
+
+// In the order of the enumeration, as the words are.
+template <class Choice>
+std::optional<Choice> chosen(const std::vector<std::string>& words, const std::string& word) {
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end()) return std::nullopt;
+    return static_cast<Choice>(found - words.begin());
+}
+
 bool choose_mutant(const std::string& name) {
     if (name.empty()) return true;
     if (find_mutant(name) == nullptr) {
@@ -173,6 +194,10 @@ int main(int argc, char** argv) {
     app.add_option("--without", asked.without, "Faults that must not happen, with blanks between");
     app.add_option("--programs", asked.what.bounds.processes, "At most so many programs");
     app.add_option("--milliseconds", asked.most_ms, "At most so much time with faults");
+    app.add_option("--held", asked.held, "Only: mutex, shared or permits")
+        ->check(CLI::IsMember(held_words()));
+    app.add_option("--servers", asked.servers, "Only: one or replicas")
+        ->check(CLI::IsMember(server_words()));
     app.add_flag("--twice", asked.what.twice, "Run each seed twice and compare the hashes");
     app.add_flag("--trace", asked.trace, "Write down everything that happens (with --seed)");
     app.add_option("--mutant", asked.mutant, "Switch this bug on");
@@ -188,6 +213,8 @@ int main(int argc, char** argv) {
     }
     if (!read_faults(asked.without, asked.what.bounds.without)) return wrong_usage;
     if (!choose_mutant(asked.mutant)) return wrong_usage;
+    asked.what.bounds.held = chosen<custom>(held_words(), asked.held);
+    asked.what.bounds.servers = chosen<shape>(server_words(), asked.servers);
     if (asked.most_ms > 0) asked.what.bounds.safety = std::chrono::milliseconds(asked.most_ms);
     if (asked.any_seed) asked.what.first = holdfast::system_entropy().below(UINT32_MAX);
     if (asked.seconds > 0) {

@@ -48,12 +48,14 @@ promises what_holds(const plan& p) {
         if (p.has(fault::split_brain) && p.replicas == 0) held.exclusion = false;
     }
     // A forward step in quarantine ends the quarantine; a back step sets the floor of fences back.
-    if (forgets && p.has(fault::clock_back)) held.fences = false;
+    // A replica whose clock was not set forward does not know how far its master's fences were.
+    const bool behind = p.servers == shape::replicated && p.has(fault::clock_forward);
+    if (forgets && (p.has(fault::clock_back) || behind)) held.fences = false;
     if (p.has(fault::split_brain)) held.fences = held.exclusion;
     // Without memory a server cannot write a line down, only delete.
     if (p.has(fault::clock_back) || p.has(fault::clock_forward) || forgets ||
-        p.has(fault::out_of_memory)) {
-        held.order = false;
+        p.has(fault::out_of_memory) || p.replicas > 0) {
+        held.order = false;  // nor is a grant that no replica confirmed in time a turn
     }
     return held;
 }
@@ -115,9 +117,10 @@ plan draw_plan(std::uint64_t seed, const limits& bounds) {
     p.seed = seed;
     const auto kind = draw.below(100);
     p.servers = kind < 55 ? shape::single : shape::replicated;
-    if (!bounds.any_shape) p.servers = bounds.only;
+    if (bounds.servers) p.servers = *bounds.servers;
     p.nodes = p.servers == shape::single ? 1 : p.servers == shape::replicated ? 3 : 5;
     draw_people(draw, p);
+    if (bounds.held) p.held = *bounds.held;
     draw_rates(draw, p);
     const bool guarded = draw.permille(p.servers == shape::single ? 250 : 850);
     const bool confirmed = draw.permille(400);

@@ -5,6 +5,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -94,9 +95,9 @@ struct plan {
 struct limits {
     fault_set without;              ///< These faults do not happen.
     moment safety = moment::max();  ///< At most.
-    shape only = shape::single;
-    bool any_shape = true;
-    unsigned processes = 99;  ///< At most.
+    std::optional<shape> servers;   ///< Only these, whatever the seed draws.
+    std::optional<custom> held;     ///< Names are held only so.
+    unsigned processes = 99;        ///< At most.
 };
 
 [[nodiscard]] plan draw_plan(std::uint64_t seed, const limits& bounds);

@@ -82,6 +82,9 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);
         world_.judges().see(seen::request_sent{world_.now(), host_.number(), one->request});
+        if (!ear_.open) {  // it could not be told of anything
+            world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
+        }
         host_.at(give_up, [this, one] { time_is_up(one); });
         next_trip(one);
     }
@@ -108,18 +111,20 @@ void remote_store::dispatch(const talk& one) {
     one->waits = true;
     one->was_sent = true;
     const bool may_repeat = std::ranges::all_of(one->batch, &wire_command::may_repeat);
-    world_.send_commands({.process = host_.number(),
-                          .node = commands_.node,
-                          .incarnation = commands_.incarnation,
-                          .may_repeat = may_repeat,
-                          .request = one->request,
-                          .batch = one->batch},
-                         host_.guarded([this, one, trip = one->trip](std::vector<reply> replies) {
-                             hear_replies(one, trip, std::move(replies));
-                         }),
-                         host_.guarded([this, epoch = commands_.epoch] {
-                             if (epoch == commands_.epoch) reset();
-                         }));
+    world_.send_commands(
+        {.process = host_.number(),
+         .node = commands_.node,
+         .incarnation = commands_.incarnation,
+         .may_repeat = may_repeat,
+         .request = one->request,
+         .batch = one->batch,
+         .awaited = [one, trip = one->trip] { return !one->over && trip == one->trip; }},
+        host_.guarded([this, one, trip = one->trip](std::vector<reply> replies) {
+            hear_replies(one, trip, std::move(replies));
+        }),
+        host_.guarded([this, epoch = commands_.epoch] {
+            if (epoch == commands_.epoch) reset();
+        }));
 }
 
 void remote_store::hear_replies(const talk& one, unsigned trip, std::vector<reply> replies) {

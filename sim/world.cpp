@@ -79,11 +79,11 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
     act(there);
 }
 
-void world::note_arrival(const lease_request& request, unsigned process) {
+void world::note_arrival(const lease_request& request, unsigned process, bool awaited) {
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
     if (std::holds_alternative<ask::acquire>(request)) {
-        if (ended_owners_.contains(owner.value())) late_requests_of_.insert(process);
+        if (!awaited || ended_owners_.contains(owner.value())) late_requests_of_.insert(process);
     } else if (!std::holds_alternative<ask::renew>(request)) {
         ended_owners_.insert(owner.value());
     }
@@ -94,8 +94,8 @@ void world::send_commands(const command_parcel& what,
                           std::function<void()> refused) {
     const network::parcel back{what.process, what.node, direction::to_program};
     const auto act = [this, back, request = what.request, batch = what.batch,
-                      answered = std::move(answered)](node& there) {
-        note_arrival(request, back.process);
+                      awaited = what.awaited, answered = std::move(answered)](node& there) {
+        note_arrival(request, back.process, awaited());
         std::vector<reply> replies(
             batch.size(), reply::error("READONLY You can't write against a read only replica."));
         const auto tell = [this, back, answered](const std::vector<reply>& said) {

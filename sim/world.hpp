@@ -51,6 +51,7 @@ public:
         bool may_repeat;
         const lease_request& request;
         wire_batch batch;
+        std::function<bool()> awaited;  ///< Whether its sender still waits for the answer.
     };
     void send_commands(const command_parcel& what, std::function<void(std::vector<reply>)> answered,
                        std::function<void()> refused);
@@ -109,7 +110,7 @@ private:
                   std::function<void(std::vector<reply>)> done);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
-    void note_arrival(const lease_request& request, unsigned process);
+    void note_arrival(const lease_request& request, unsigned process, bool awaited);
 
     const plan& plan_;
     const command_lease_options options_;
@@ -134,8 +135,9 @@ private:
         std::uint64_t value = 0;
     };
     std::map<std::string, resource> resources_;
-    std::set<std::string> ended_owners_;   ///< The servers carried out their last request.
-    std::set<unsigned> late_requests_of_;  ///< Programs of which one came after that.
+    std::set<std::string> ended_owners_;  ///< The servers carried out their last request.
+    /// Programs of which a request came when they had done with it: nobody will undo it.
+    std::set<unsigned> late_requests_of_;
 };
 
 }  // namespace holdfast::sim

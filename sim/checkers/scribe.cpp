@@ -43,7 +43,7 @@ std::string show(const lease_request& request) {
 }
 
 std::string show(const result<lease_reply>& reply) {
-    if (!reply) return std::string(to_string(reply.error().code));
+    if (!reply) return to_string(reply.error());
     return std::visit(
         detail::overloaded{
             [](const answer::granted& a) { return fmt::format("granted {}", a.fence.value); },

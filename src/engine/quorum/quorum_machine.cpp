@@ -213,15 +213,20 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     tell(busy(), out);
 }
 
+// One node that knows is enough.
+answer::lost quorum_machine::why_lost() const {
+    const auto told = std::ranges::find_if(
+        words_, [](const node_word& w) { return w.said == kind::no && !w.reason.empty(); });
+    return {told != words_.end() ? told->reason : std::string()};
+}
+
 void quorum_machine::decide_renew(const ask::renew& asked, step& out) {
     if (count(kind::yes) >= majority_) {
         won_ = true;
         tell(answer::renewed{asked.ttl}, out);
         for (std::size_t node = 0; node < plan_.nodes; ++node) restore(node, out);
     } else if (count(kind::no) > plan_.nodes - majority_) {
-        const auto told = std::ranges::find_if(
-            words_, [](const node_word& w) { return w.said == kind::no && !w.reason.empty(); });
-        tell(answer::lost{told != words_.end() ? told->reason : std::string()}, out);
+        tell(why_lost(), out);
     } else if (count(kind::asked) == 0) {
         tell(std::unexpected(no_majority()), out);
     }
@@ -231,7 +236,7 @@ void quorum_machine::decide_release(step& out) {
     if (count(kind::yes) >= majority_) {
         tell(answer::released{}, out);
     } else if (count(kind::no) > plan_.nodes - majority_) {
-        tell(answer::lost{}, out);
+        tell(why_lost(), out);
     } else if (count(kind::asked) == 0) {
         tell(fail(errc::outcome_unknown, {}), out);
     }

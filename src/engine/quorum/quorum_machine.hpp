@@ -105,6 +105,7 @@ private:
     void choose_fence();
     void raise_others(const ask::acquire& asked, step& out);
     void refuse_acquire(const ask::acquire& asked, step& out);
+    [[nodiscard]] answer::lost why_lost() const;
     void decide_renew(const ask::renew& asked, step& out);
     void decide_release(step& out);
     void decide_leave(step& out);

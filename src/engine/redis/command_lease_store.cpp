@@ -59,7 +59,8 @@ capabilities command_lease_store::can() const noexcept {
             .fencing = true,
             .fair = true,
             .pushes = true,
-            .listing = true};
+            .listing = true,
+            .eviction_pushes = true};
 }
 
 std::optional<error> command_lease_store::unfit_name(const lock_name& name) const {

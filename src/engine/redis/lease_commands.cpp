@@ -315,7 +315,10 @@ std::optional<result<lease_reply>> lease_commands::interpret_swift(
     result<reply>& set = replies[0];
     const result<reply>& drawn = replies[1];
     if (!set) {
-        if (set.error() == errc::outcome_unknown) return std::nullopt;  // and it may have taken it
+        if (set.error() == errc::outcome_unknown) {
+            took_ = !mutation("forgets_that_it_took");  // it may have
+            return std::nullopt;
+        }
         return std::unexpected(std::move(set.error()));
     }
     if (set->is_error()) return std::unexpected(to_error(*set));

@@ -98,7 +98,7 @@ public:
     /// Requires: replies.size() == commands().size().
     [[nodiscard]] std::optional<result<lease_reply>> interpret(std::span<result<reply>> replies);
 
-    /// The swift way took the name, although its answer was not enough.
+    /// The swift way took the name, or may have, although its answer was not enough.
     [[nodiscard]] bool took() const noexcept { return took_; }
     /// Somebody waits for the name, or holds it.
     [[nodiscard]] bool contended() const noexcept { return contended_; }

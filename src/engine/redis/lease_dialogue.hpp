@@ -24,6 +24,9 @@ public:
     lease_dialogue(const command_lease_options& options, const lease_request& request,
                    lease_way first);
 
+    /// Of the next trip.
+    [[nodiscard]] lease_way way() const noexcept { return way_; }
+
     /// Whether the next trip can make the caller stand in line: then it needs a channel.
     [[nodiscard]] bool may_wait() const noexcept;
 

@@ -20,7 +20,9 @@ local function quarantine_left(now_us)
     local known = redis.call('HMGET', boot, 'run', 'until')
     local over = tonumber(known[2] or 0)
     if known[1] ~= run then
-        local age = tonumber(string.match(about, 'uptime_in_seconds:(%d+)')) * 1000
+        -- A clock that was set back may say that the server has not started yet.
+        local age = tonumber(string.match(about, 'uptime_in_seconds:(%-?%d+)')) * 1000
+        age = math.max(age, 0)
         over = now + window
         local promoted = string.match(about, 'master_replid2:(%x+)') ~= string.rep('0', 40)
         if not known[1] and not promoted then over = now + math.max(window - age, 0) end
