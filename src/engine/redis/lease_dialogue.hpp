@@ -38,9 +38,6 @@ public:
     /// Requires: replies.size() == commands().size().
     [[nodiscard]] std::optional<result<lease_reply>> hear(std::span<result<reply>> replies);
 
-    /// By which way the next trip goes.
-    [[nodiscard]] lease_way way() const noexcept { return way_; }
-
     /// Somebody waits for the name, or holds it.
     [[nodiscard]] bool contended() const noexcept { return said_.contended(); }
 
