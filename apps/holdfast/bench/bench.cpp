@@ -37,7 +37,7 @@ void add_bench_options(CLI::App& to, bench_options& options) {
     to.add_option("--plot", options.plot, "Draw the figures into this file too")
         ->type_name("FILE.svg");
     add_choice(to, "--cpus", options.cpus, {"shared", "apart"},
-               "apart: a server of its own gets a processor of its own");
+               "apart: a server of its own gets its own processor");
 }
 
 exit_code report(const std::vector<figure>& figures, const bench_options& options) {
