@@ -157,10 +157,9 @@ class Cell:
 
 def broken(row):
     """Is there a violation where none may be?"""
-    if row["engine"] == RedisPy.name:
+    if row["engine"] == RedisPy.name or row["outside"]:
         return False
-    return row["fence_violations"] + row["lost_updates"] > 0 or (
-        row["exclusion_violations"] > 0 and not row["outside"])
+    return row["exclusion_violations"] + row["fence_violations"] + row["lost_updates"] > 0
 
 
 def chosen(options):

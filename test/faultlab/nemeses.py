@@ -140,7 +140,9 @@ class ClockStep(Nemesis):
 
     name = "clock step, +10 s"
     outside = {"redis": "a server whose clock jumps ends leases early",
-               "redis, quarantine": "the same", "redis-py (baseline)": "the same"}
+               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redlock of five": "a lease that three had granted is then known to one",
+               "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
         for server in cell.engine.victims():
@@ -175,7 +177,9 @@ class Eviction(Nemesis):
     name = "eviction"
     lasts = 4.0
     outside = {"redis": "a server that evicts keys with an expiry evicts leases",
-               "redis, quarantine": "the same", "redis-py (baseline)": "the same"}
+               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redlock of five": "a lease that three had granted is then known to one",
+               "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
         self.count = 0
