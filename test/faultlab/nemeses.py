@@ -71,7 +71,7 @@ class RestartServer(Nemesis):
                "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.kill()
             server.start()
 
@@ -82,11 +82,11 @@ class KillServer(Nemesis):
     name = "kill -9, servers"
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.kill()
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.start()
 
 
@@ -96,11 +96,11 @@ class StopServer(Nemesis):
     name = "SIGSTOP, servers"
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.signal(signal.SIGSTOP)
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.signal(signal.SIGCONT)
 
 
@@ -145,7 +145,7 @@ class ClockStep(Nemesis):
                "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.step(10)
 
 
@@ -183,19 +183,19 @@ class Eviction(Nemesis):
 
     def strike(self, cell):
         self.count = 0
-        for server in cell.engine.victims():
+        for server in cell.victims():
             command(server.port, "CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
             command(server.port, "CONFIG", "SET", "maxmemory", "3mb")
         cell.repeat(self._fill, every=0.0)
 
     def _fill(self, cell):
         self.count += 1
-        for server in cell.engine.victims():
+        for server in cell.victims():
             with contextlib.suppress(OSError):
                 command(server.port, "SET", f"cache:{self.count}", "x" * 100_000, "EX", 100)
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             command(server.port, "CONFIG", "SET", "maxmemory", "0")
             command(server.port, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 
