@@ -281,7 +281,13 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
 void quorum_machine::end_straggler(std::size_t node, step& out) {
     if (!std::holds_alternative<ask::acquire>(plan_.request)) return;
     node_word& word = words_[node];
+    const auto& asked = std::get<ask::acquire>(plan_.request);
     if (doubtful(word)) out.leave_at.push_back(node);
+    if (word.said == kind::no && asked.otherwise == ask::when_busy::stand_in_line) {
+        out.sends.push_back({.node = node,
+                             .request = ask::leave{asked.name, asked.owner, asked.mode},
+                             .awaited = false});
+    }
     if (word.said != kind::yes) return;
     undo(node, out);
     word.said = kind::failed;

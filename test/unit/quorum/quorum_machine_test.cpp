@@ -239,6 +239,17 @@ TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
     }
 }
 
+TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_left) {
+    auto m = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, granted(3), soon));
+    m.end();
+    const auto late = m.on_answer(2, busy(), soon);
+    ASSERT_EQ(late.sends.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<ask::leave>(late.sends[0].request));
+}
+
 TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
     static_cast<void>(m.start(t0));
