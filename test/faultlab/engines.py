@@ -51,7 +51,13 @@ class Server:
         self.shift = Path(self.directory) / "shift"
         self.shift.write_bytes(struct.pack("<q", 0))
         self._clock, self._arguments, self._process = clock, arguments, None
-        self.start()
+        for left in reversed(range(5)):
+            try:
+                return self.start()
+            except RuntimeError:  # somebody has taken the port, or a Cluster's second one
+                if left == 0:
+                    raise
+                self.port = free_port()
 
     def start(self):
         environment = {**os.environ, "SHIFTED_CLOCK": str(self.shift)}
@@ -66,6 +72,8 @@ class Server:
 
     def wait(self):
         for _ in range(600):
+            if self._process.poll() is not None:
+                break
             with contextlib.suppress(OSError):
                 if command(self.port, "PING").startswith(b"+PONG"):
                     return

@@ -95,10 +95,16 @@ class Cell:
         self.engine = make_engine(clock)
         self.workers = [Worker(self, i) for i in range(WORKERS)]
         self._repeating = threading.Event()
-        self._thread = None
+        self._thread, self._victims = None, []
 
     def half(self):
         return self.workers[:WORKERS // 2]
+
+    def victims(self):
+        """The servers that are struck: the same from the strike to the healing."""
+        if not self._victims:
+            self._victims = self.engine.victims()
+        return self._victims
 
     def repeat(self, act, every):
         def run():
@@ -157,10 +163,9 @@ class Cell:
 
 def broken(row):
     """Is there a violation where none may be?"""
-    if row["engine"] == RedisPy.name:
+    if row["engine"] == RedisPy.name or row["outside"]:
         return False
-    return row["fence_violations"] + row["lost_updates"] > 0 or (
-        row["exclusion_violations"] > 0 and not row["outside"])
+    return row["exclusion_violations"] + row["fence_violations"] + row["lost_updates"] > 0
 
 
 def chosen(options):

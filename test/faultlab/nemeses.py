@@ -71,7 +71,7 @@ class RestartServer(Nemesis):
                "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.kill()
             server.start()
 
@@ -82,11 +82,11 @@ class KillServer(Nemesis):
     name = "kill -9, servers"
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.kill()
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.start()
 
 
@@ -96,11 +96,11 @@ class StopServer(Nemesis):
     name = "SIGSTOP, servers"
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.signal(signal.SIGSTOP)
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.signal(signal.SIGCONT)
 
 
@@ -140,10 +140,12 @@ class ClockStep(Nemesis):
 
     name = "clock step, +10 s"
     outside = {"redis": "a server whose clock jumps ends leases early",
-               "redis, quarantine": "the same", "redis-py (baseline)": "the same"}
+               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redlock of five": "a lease that three had granted is then known to one",
+               "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             server.step(10)
 
 
@@ -175,23 +177,25 @@ class Eviction(Nemesis):
     name = "eviction"
     lasts = 4.0
     outside = {"redis": "a server that evicts keys with an expiry evicts leases",
-               "redis, quarantine": "the same", "redis-py (baseline)": "the same"}
+               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redlock of five": "a lease that three had granted is then known to one",
+               "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
         self.count = 0
-        for server in cell.engine.victims():
+        for server in cell.victims():
             command(server.port, "CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
             command(server.port, "CONFIG", "SET", "maxmemory", "3mb")
         cell.repeat(self._fill, every=0.0)
 
     def _fill(self, cell):
         self.count += 1
-        for server in cell.engine.victims():
+        for server in cell.victims():
             with contextlib.suppress(OSError):
                 command(server.port, "SET", f"cache:{self.count}", "x" * 100_000, "EX", 100)
 
     def heal(self, cell):
-        for server in cell.engine.victims():
+        for server in cell.victims():
             command(server.port, "CONFIG", "SET", "maxmemory", "0")
             command(server.port, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 

@@ -57,6 +57,7 @@ quorum_machine::step quorum_machine::on_answer(std::size_t node, result<lease_re
                                                time_point now) {
     step out;
     take(node, std::move(reply), now, out);
+    if (ended_) end_straggler(node, out);
     if (told_) {
         tidy(node, out);
     } else {
@@ -279,6 +280,23 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
     out.sends.push_back({.node = node,
                          .request = ask::leave{ended->name, ended->owner, ended->mode},
                          .awaited = false});
+}
+
+// A request that was slow at one node may be carried out when its owner has long been given back.
+void quorum_machine::end_straggler(std::size_t node, step& out) {
+    if (!std::holds_alternative<ask::acquire>(plan_.request)) return;
+    node_word& word = words_[node];
+    const auto& asked = std::get<ask::acquire>(plan_.request);
+    if (doubtful(word)) out.leave_at.push_back(node);
+    if (word.said == kind::no && asked.otherwise == ask::when_busy::stand_in_line) {
+        out.sends.push_back({.node = node,
+                             .request = ask::leave{asked.name, asked.owner, asked.mode},
+                             .awaited = false});
+    }
+    if (word.said != kind::yes) return;
+    undo(node, out);
+    word.said = kind::failed;
+    word.why = error{errc::unavailable, "it was given back meanwhile"};
 }
 
 void quorum_machine::undo(std::size_t node, step& out) {

@@ -87,6 +87,9 @@ public:
     [[nodiscard]] step start(time_point now);
     [[nodiscard]] step on_answer(std::size_t node, result<lease_reply> reply, time_point now);
 
+    /// The owner was given back: whatever is granted to it from now on is undone.
+    void end() noexcept { ended_ = true; }
+
     [[nodiscard]] const lease_request& request() const noexcept { return plan_.request; }
     [[nodiscard]] const std::vector<node_word>& words() const noexcept { return words_; }
     /// The outcome was busy although some nodes were free: others may be asking at the same time.
@@ -111,6 +114,7 @@ private:
     void decide_leave(step& out);
     void tidy(std::size_t node, step& out);
     void end_whole(std::size_t node, step& out);
+    void end_straggler(std::size_t node, step& out);
     void undo(std::size_t node, step& out);
     void restore(std::size_t node, step& out);
     void tell(result<lease_reply> outcome, step& out);
@@ -126,6 +130,7 @@ private:
     time_point sent_;
     fencing_token fence_;  // the quorum's, once a majority has granted
     bool told_ = false;
+    bool ended_ = false;
     bool won_ = false;
     bool unknown_ = false;
     bool split_ = false;

@@ -35,21 +35,22 @@ quorum_places::place& quorum_places::place_of(const owner_token& owner, time_poi
     return here;
 }
 
-std::vector<fencing_token> quorum_places::look(const owner_token& owner, bool waits,
-                                               time_point now) {
+quorum_places::known quorum_places::look(const owner_token& owner, bool waits, time_point now) {
     const std::scoped_lock guard(mutex_);
-    if (!waits) {
-        const auto found = places_.find(owner);
-        if (found == places_.end()) return {};
-        found->second.seen = now;
-        return found->second.undone;
-    }
     place& here = place_of(owner, now);
-    here.waits = true;
-    here.told.assign(nodes_, false);
+    here.waits = waits;
+    here.told.assign(waits ? nodes_ : 0, false);
     here.tellers = 0;
     ++here.looks;
-    return here.undone;
+    return {here.undone, here.ended};
+}
+
+quorum_places::known quorum_places::renew(const owner_token& owner, time_point now) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return {};
+    found->second.seen = now;
+    return {found->second.undone, found->second.ended};
 }
 
 duration quorum_places::pause(const place& here) {
@@ -74,9 +75,9 @@ duration quorum_places::look_after(const owner_token& owner, duration nodes_say,
 void quorum_places::undoing(const owner_token& owner, std::span<const fencing_token> undone,
                             time_point now) {
     const std::scoped_lock guard(mutex_);
-    auto& known = place_of(owner, now).undone;
-    known.resize(nodes_);
-    for (std::size_t i = 0; i < undone.size(); ++i) known[i] = std::max(known[i], undone[i]);
+    auto& all = place_of(owner, now).undone;
+    all.resize(nodes_);
+    for (std::size_t i = 0; i < undone.size(); ++i) all[i] = std::max(all[i], undone[i]);
 }
 
 void quorum_places::granted(const owner_token& owner) {
@@ -85,12 +86,21 @@ void quorum_places::granted(const owner_token& owner) {
     if (found == places_.end()) return;
     found->second.waits = false;
     found->second.holds = true;
-    if (found->second.undone.empty()) places_.erase(found);
+}
+
+void quorum_places::refused(const owner_token& owner) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return;
+    if (!found->second.waits && found->second.undone.empty()) places_.erase(found);
 }
 
 void quorum_places::forget(const owner_token& owner) {
     const std::scoped_lock guard(mutex_);
-    places_.erase(owner);
+    const auto found = places_.find(owner);
+    if (found == places_.end()) return;
+    *found->second.ended = true;
+    places_.erase(found);
 }
 
 std::optional<quorum_places::hint> quorum_places::hear(std::size_t node, const owner_token& owner) {

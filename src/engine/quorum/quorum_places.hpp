@@ -4,15 +4,18 @@
 #include <holdfast/entropy.hpp>
 #include <holdfast/lease_store.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
-/// What a quorum remembers of those who ask it and do not have it: when to look again, and which of
-/// their grants are being undone.
+/// What a quorum remembers of each owner, from its first request until it is given back: when to
+/// look again, which of its grants are being undone, and that it is over, for the requests of it
+/// which some node carries out only then.
 ///
 /// A waiter stands in the line of every node, but each line is its own: the nodes may name
 /// different waiters, and if each handed over what it has, nobody would have a majority. So no node
@@ -27,10 +30,17 @@ class quorum_places {
 public:
     quorum_places(std::size_t nodes, entropy& chance) : nodes_(nodes), chance_(chance) {}
 
-    /// A request of this owner is about to be sent: what it was told before is old. Answers which
-    /// of its fences are being undone, by node; empty if none is.
-    [[nodiscard]] std::vector<fencing_token> look(const owner_token& owner, bool waits,
-                                                  time_point now);
+    using end_mark = std::shared_ptr<const std::atomic<bool>>;
+    struct known {
+        std::vector<fencing_token> undone{};  ///< By node; empty if nothing is.
+        end_mark ended{};                     ///< Becomes true when the owner is given back.
+    };
+
+    /// An acquire of this owner is about to be sent: what it was told before is old.
+    [[nodiscard]] known look(const owner_token& owner, bool waits, time_point now);
+
+    /// A renewal of this owner is about to be sent.
+    [[nodiscard]] known renew(const owner_token& owner, time_point now);
 
     /// The request found it busy. Answers when to look again; `split` if some nodes were free, and
     /// `nodes_say` is when enough of them may be.
@@ -40,6 +50,9 @@ public:
 
     /// It has it. What is being undone is remembered for its renewals.
     void granted(const owner_token& owner);
+
+    /// It does not have it. Who does not wait is forgotten, unless something is being undone.
+    void refused(const owner_token& owner);
 
     /// It does not want it any more.
     void forget(const owner_token& owner);
@@ -64,6 +77,7 @@ private:
         bool waits = false;
         bool holds = false;
         std::vector<fencing_token> undone{};
+        std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
         time_point seen{};
     };
 

@@ -77,23 +77,28 @@ std::optional<error> quorum_rounds::unfit(const lease_request& request) const {
                              std::chrono::ceil<milliseconds>(options_.longest_ttl))};
 }
 
-quorum_plan quorum_rounds::plan_for(lease_request request, time_point now) {
+quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_point now,
+                                                  time_point give_up,
+                                                  std::function<void(result<lease_reply>)> tell) {
     quorum_plan plan{.request = std::move(request),
                      .nodes = labels_.size(),
                      .fencing = options_.fences == quorum_options::fence::on};
     const owner_token& owner = owner_of(plan.request);
+    quorum_places::known known;
     if (const auto* asked = std::get_if<ask::acquire>(&plan.request)) {
-        plan.undone = places_.look(owner, waits(plan.request), now);
+        known = places_.look(owner, waits(plan.request), now);
         plan.leaving = leavings_->of(owner);
         duration seen = longest_seen_.load(std::memory_order_relaxed);
         while (asked->ttl > seen && !longest_seen_.compare_exchange_weak(seen, asked->ttl)) {
         }
     } else if (std::holds_alternative<ask::renew>(plan.request)) {
-        plan.undone = places_.look(owner, false, now);
+        known = places_.renew(owner, now);
     } else {
         places_.forget(owner);
     }
-    return plan;
+    plan.undone = std::move(known.undone);
+    return std::make_shared<round>(std::move(plan), std::move(known.ended), give_up,
+                                   std::move(tell));
 }
 
 void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_up,
@@ -111,9 +116,9 @@ void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_
             (*tell)(i, std::unexpected(std::move(*why)));
             continue;
         }
-        auto one = std::make_shared<round>(
-            plan_for(std::move(requests[i]), now), give_up,
-            [tell, i](result<lease_reply> outcome) { (*tell)(i, std::move(outcome)); });
+        auto one =
+            round_for(std::move(requests[i]), now, give_up,
+                      [tell, i](result<lease_reply> outcome) { (*tell)(i, std::move(outcome)); });
         auto step = one->machine.start(now);
         for (auto& out : std::exchange(step.sends, {})) {
             posts[out.node].requests.push_back(std::move(out.request));
@@ -140,6 +145,7 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
     quorum_machine::step step;
     {
         const std::scoped_lock guard(one->mutex);
+        if (one->over()) one->machine.end();
         step = one->machine.on_answer(node, std::move(reply), now);
     }
     act(one, std::move(step), now);
@@ -158,7 +164,7 @@ void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, ti
     const auto undoes = [](const quorum_machine::send& what) {
         return !what.awaited && std::holds_alternative<ask::release>(what.request);
     };
-    if (std::ranges::none_of(step.sends, undoes)) return;
+    if (one.over() || std::ranges::none_of(step.sends, undoes)) return;
     std::vector<fencing_token> undone;
     {
         const std::scoped_lock guard(one.mutex);
@@ -173,7 +179,11 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
     std::vector<lease_request> single;
     single.push_back(std::move(what.request));
     if (!what.awaited) {
-        door_->submit(what.node, std::move(single), end, [](std::size_t, const auto&) {});
+        door_->submit(what.node, std::move(single), end,
+                      [self = shared_from_this(), one, node = what.node](
+                          std::size_t, const result<lease_reply>& reply) {
+                          self->restored(*one, node, reply);
+                      });
         return;
     }
     door_->submit(
@@ -181,6 +191,15 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
         [self = shared_from_this(), one, node = what.node](std::size_t, result<lease_reply> reply) {
             self->answered(one, node, std::move(reply));
         });
+}
+
+// Of what nobody waits for, only a lease that came back to a node can be too late.
+void quorum_rounds::restored(const round& one, std::size_t node, const result<lease_reply>& reply) {
+    const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
+    if (given == nullptr || !one.over()) return;
+    const ask::leave owner = leave_of(one.machine.request());
+    door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
+                  later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
 }
 
 void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
@@ -204,7 +223,9 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
         seen->look_after = places_.look_after(owner, seen->look_after, one.machine.split());
     } else if (std::holds_alternative<answer::granted>(*outcome)) {
         places_.granted(owner);
+        return outcome;
     }
+    if (std::holds_alternative<ask::acquire>(request)) places_.refused(owner);
     return outcome;
 }
 

@@ -43,21 +43,30 @@ public:
 
 private:
     struct round {
-        round(quorum_plan plan, time_point end, std::function<void(result<lease_reply>)> tell)
-            : machine(std::move(plan)), give_up(end), done(std::move(tell)) {}
+        round(quorum_plan plan, quorum_places::end_mark mark, time_point until,
+              std::function<void(result<lease_reply>)> tell)
+            : machine(std::move(plan)),
+              ended(std::move(mark)),
+              give_up(until),
+              done(std::move(tell)) {}
         std::mutex mutex;
         quorum_machine machine;
+        const quorum_places::end_mark ended;  // null if nobody will say
         const time_point give_up;
         const std::function<void(result<lease_reply>)> done;
+
+        [[nodiscard]] bool over() const { return ended != nullptr && *ended; }
     };
     using round_ptr = std::shared_ptr<round>;
 
     [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
-    [[nodiscard]] quorum_plan plan_for(lease_request request, time_point now);
+    [[nodiscard]] round_ptr round_for(lease_request request, time_point now, time_point give_up,
+                                      std::function<void(result<lease_reply>)> tell);
     void answered(const round_ptr& one, std::size_t node, result<lease_reply> reply);
     void act(const round_ptr& one, quorum_machine::step step, time_point now);
     void note_undone(round& one, const quorum_machine::step& step, time_point now);
     void send(const round_ptr& one, quorum_machine::send what, time_point now);
+    void restored(const round& one, std::size_t node, const result<lease_reply>& reply);
     void leave(const round& one, std::size_t node, time_point now);
     [[nodiscard]] result<lease_reply> worded(round& one, result<lease_reply> outcome);
     void tell_waiter(const owner_token& owner);

@@ -264,7 +264,7 @@ TEST_P(mutex_promise, many_contenders_never_meet_and_none_is_forgotten) {
     }
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(done, 400);
-    EXPECT_TRUE(bed->leftovers().empty());
+    EXPECT_EQ(bed->leftovers(), std::vector<std::string>());
 }
 
 TEST_P(mutex_promise, the_contenders_of_one_client_take_one_place_in_the_engines_line) {

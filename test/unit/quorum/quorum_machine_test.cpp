@@ -221,6 +221,35 @@ TEST_F(quorum_of, a_no_that_comes_late_is_an_answer_all_the_same) {
     EXPECT_TRUE(says<answer::busy>(m.on_answer(1, busy(), t0 + 2 * ttl)));
 }
 
+TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
+    for (const auto otherwise : {ask::when_busy::refuse, ask::when_busy::stand_in_line}) {
+        auto won = of(3, acquire(otherwise));
+        static_cast<void>(won.start(t0));
+        static_cast<void>(won.on_answer(0, granted(3), soon));
+        static_cast<void>(won.on_answer(1, granted(3), soon));
+        won.end();
+        EXPECT_THAT(undone(won.on_answer(2, granted(4), soon)), ElementsAre(Pair(2, 4)));
+        auto refused = of(3, acquire(otherwise));
+        static_cast<void>(refused.start(t0));
+        static_cast<void>(refused.on_answer(0, busy(), soon));
+        static_cast<void>(refused.on_answer(1, busy(), soon));
+        refused.end();
+        EXPECT_THAT(undone(refused.on_answer(2, granted(4), soon)), ElementsAre(Pair(2, 4)));
+        EXPECT_FALSE(refused.words()[2].said == node_word::kind::yes);
+    }
+}
+
+TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_left) {
+    auto m = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, granted(3), soon));
+    m.end();
+    const auto late = m.on_answer(2, busy(), soon);
+    ASSERT_EQ(late.sends.size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<ask::leave>(late.sends[0].request));
+}
+
 TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
     static_cast<void>(m.start(t0));
