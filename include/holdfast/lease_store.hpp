@@ -152,7 +152,8 @@ using lease_push = std::variant<handed_over, look_again, evicted>;
 /// What an engine can do, known before the call.
 struct capabilities {
     bool shared = false;   ///< Shared mode.
-    bool permits = false;  ///< Permits k of n.
+    bool permits = false;  ///< Permits k of n …
+    bool resize = false;   ///< … and resize() changes n for all.
     bool fencing = false;  ///< Grants carry a fence that strictly grows.
     bool fair = false;     ///< First come, first served.
     bool pushes = false;   ///< A release wakes the next one; otherwise waiters look again.

@@ -52,6 +52,12 @@ private:
 
 class latch_conformance : public traffic_test {
 protected:
+    void SetUp() override {
+        if (GetParam().name == "sqlite") {
+            GTEST_SKIP() << "allowed: a file has no subscriptions; a latch there only looks again";
+        }
+        traffic_test::SetUp();
+    }
     latch of(std::uint32_t count, std::string_view name = "all", duration life = 1h) {
         return {where(), name, count, {.life = life, .prefix = ground_->prefix()}};
     }

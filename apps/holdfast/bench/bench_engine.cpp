@@ -3,12 +3,15 @@
 
 #include "bench/cpu_split.hpp"
 #include <holdfast/redis.hpp>
+#include <holdfast/suggest.hpp>
 
 #include <holdfast/url.hpp>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::app {
@@ -18,11 +21,12 @@ result<server_place> plain_place(const url& where) {
     const bool plain =
         where.scheme == "redis" && where.hosts.size() == 1 && !where.user && !where.password;
     if (!plain) {
+        constexpr std::array<std::string_view, 2> schemes{"memory", "redis"};
         return fail(
             errc::invalid_argument,
-            fmt::format("--engine: '{}:' cannot be measured like this; take memory:, redis: "
+            fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
                         "(a server of its own) or redis://host:port without a password",
-                        where.scheme));
+                        where.scheme, did_you_mean(where.scheme, schemes)));
     }
     const auto& at = where.hosts.front();
     return server_place{at.name, at.port.value_or(6379)};

@@ -57,8 +57,8 @@ std::vector<rule_bench> rule_benches() {
          "1 1000000000 60000 told"},
         {"counter", sliding_counter{.limit = 1'000'000'000, .window = 60s},
          &scripts.take_sliding_counter, "1 1000000000 6000000 10"},
-        {"log", sliding_log{.limit = 1'000'000, .window = 100ms}, &scripts.take_sliding_log,
-         "1 1000000 100000"},
+        {"log", sliding_log{.limit = 10'000, .window = 100ms}, &scripts.take_sliding_log,
+         "1 10000 100000"},
     };
 }
 

@@ -56,6 +56,7 @@ command_lease_store::~command_lease_store() = default;
 capabilities command_lease_store::can() const noexcept {
     return {.shared = true,
             .permits = true,
+            .resize = true,
             .fencing = true,
             .fair = true,
             .pushes = true,

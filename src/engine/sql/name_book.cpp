@@ -88,8 +88,25 @@ void name_book::hold(party& who, std::int64_t until, std::int64_t spare) {
     who.changed = true;
 }
 
+// A name is a semaphore or a mutex, as long as it is held.
+std::optional<error> name_book::unfit(const ask::acquire& asked) const {
+    const auto counts = [](const lease_mode& mode) {
+        return mode.type == lease_mode::kind::permit;
+    };
+    const bool other = std::ranges::any_of(parties_, [&](const party& p) {
+        return p.at == stand::holds && !p.gone && p.until > now_ &&
+               counts(p.mode) != counts(asked.mode);
+    });
+    if (!other) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("'{}' is held as a {}: use another name for a {}", asked.name.value(),
+                             counts(asked.mode) ? "mutex" : "semaphore",
+                             counts(asked.mode) ? "semaphore" : "mutex")};
+}
+
 result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener_id& self) {
     if (party* holder = find(asked.owner, stand::holds)) return repeat(*holder, asked);
+    if (auto why = unfit(asked)) return std::unexpected(std::move(*why));
     const bool waits = asked.otherwise == ask::when_busy::stand_in_line;
     if (waits) {
         join_line(asked, self);

@@ -105,6 +105,7 @@ private:
     void hold(party& who, std::int64_t until, std::int64_t spare);
     void take(const ask::acquire& asked, const listener_id& self);
     result<lease_reply> repeat(party& holder, const ask::acquire& asked);
+    [[nodiscard]] std::optional<error> unfit(const ask::acquire& asked) const;
     [[nodiscard]] answer::busy busy(const ask::acquire& asked, const listener_id& self);
 
     std::int64_t now_;

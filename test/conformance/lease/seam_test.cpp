@@ -29,11 +29,14 @@ TEST_P(lease_seam, answers_a_repeated_acquire_with_a_fence_of_the_same_holder) {
     const auto again = one.acquire(job, a, ask::when_busy::stand_in_line);
     ASSERT_TRUE(granted(again));
     EXPECT_GE(fence(again), fence(first));
-    EXPECT_EQ(fence(one.acquire(job, a)), fence(again)) << "stable, once it was asked for again";
+    const auto third = one.acquire(job, a);
+    EXPECT_GE(fence(third), fence(again));
+    EXPECT_TRUE(fence(third) == fence(again) || !one.store().can().fair)
+        << "stable, once it was asked for again; a quorum may have heard of a larger one meanwhile";
     ASSERT_TRUE(one.release(job, a));
     const auto next = two.acquire(job, b);
     ASSERT_TRUE(granted(next)) << "one release undoes any number of repeats";
-    EXPECT_GT(fence(next), fence(again));
+    EXPECT_GT(fence(next), fence(third));
 }
 
 TEST_P(lease_seam, draws_fences_that_strictly_grow_however_a_lease_ended) {
