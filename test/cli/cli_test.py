@@ -254,8 +254,8 @@ class CommandLine(Case):
     def test_bench_limit_measures_each_rule_and_the_ways_without_a_trip(self):
         found = self.figures("limit", "--threads", "4", "--seconds", "1", "--rounds", "1")
         names = ["limit " + name for name in (
-            "INCR, by redis-benchmark -c 64 -P 16", "refused hot key", "token_bucket",
-            "fixed_window", "sliding_counter", "token_bucket by blocks")]
+            "INCR, by redis-benchmark -c 64 -P 16", "refused hot key", "gcra", "fixed",
+            "counter", "log", "gcra by blocks")]
         self.assertEqual([one["bench"] for one in found], names)
         for one in found[2:]:
             self.expect_ratio(one)
