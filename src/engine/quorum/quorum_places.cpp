@@ -31,6 +31,7 @@ quorum_places::place& quorum_places::place_of(const asker& who, time_point now) 
         });
     }
     place& here = places_[who];
+    if (here.ended == nullptr) here.ended = std::make_shared<end_marks::element_type>(nodes_);
     here.seen = now;
     return here;
 }
@@ -95,12 +96,13 @@ void quorum_places::refused(const asker& who) {
     if (!found->second.waits && found->second.undone.empty()) places_.erase(found);
 }
 
-void quorum_places::forget(const asker& who) {
+quorum_places::end_marks quorum_places::forget(const asker& who) {
     const std::scoped_lock guard(mutex_);
     const auto found = places_.find(who);
-    if (found == places_.end()) return;
-    *found->second.ended = true;
+    if (found == places_.end()) return nullptr;
+    end_marks marks = std::move(found->second.ended);
     places_.erase(found);
+    return marks;
 }
 
 // A push names the owner alone.

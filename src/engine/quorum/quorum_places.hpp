@@ -30,10 +30,11 @@ class quorum_places {
 public:
     quorum_places(std::size_t nodes, entropy& chance) : nodes_(nodes), chance_(chance) {}
 
-    using end_mark = std::shared_ptr<const std::atomic<bool>>;
+    /// By node: it has answered to the owner's end. What it grants after that is late.
+    using end_marks = std::shared_ptr<std::vector<std::atomic<bool>>>;
     struct known {
         std::vector<fencing_token> undone{};  ///< By node; empty if nothing is.
-        end_mark ended{};                     ///< Becomes true when the owner is given back.
+        end_marks ended{};                    ///< Null if nobody will say.
     };
 
     /// Whose request: an owner may ask for several names.
@@ -61,8 +62,8 @@ public:
     /// It does not have it. Who does not wait is forgotten, unless something is being undone.
     void refused(const asker& who);
 
-    /// It does not want it any more.
-    void forget(const asker& who);
+    /// It is about to be given back. Answers where to mark which nodes have heard of it.
+    [[nodiscard]] end_marks forget(const asker& who);
 
     struct hint {
         duration after;      ///< When it should ask; zero for now.
@@ -84,7 +85,7 @@ private:
         bool waits = false;
         bool holds = false;
         std::vector<fencing_token> undone{};
-        std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
+        end_marks ended{};
         time_point seen{};
     };
 

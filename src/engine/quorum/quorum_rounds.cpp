@@ -95,7 +95,7 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     } else if (std::holds_alternative<ask::renew>(plan.request)) {
         known = places_.renew(who, now);
     } else {
-        places_.forget(who);
+        known.ended = places_.forget(who);
     }
     plan.undone = std::move(known.undone);
     return std::make_shared<round>(std::move(plan), std::move(known.ended), give_up,
@@ -146,7 +146,8 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
     quorum_machine::step step;
     {
         const std::scoped_lock guard(one->mutex);
-        if (one->over()) one->machine.end();
+        if (one->ends() && one->ended != nullptr) (*one->ended)[node] = true;
+        if (!one->ends() && one->over(node)) one->machine.end();
         step = one->machine.on_answer(node, std::move(reply), now);
     }
     act(one, std::move(step), now);
@@ -165,7 +166,7 @@ void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, ti
     const auto undoes = [](const quorum_machine::send& what) {
         return !what.awaited && std::holds_alternative<ask::release>(what.request);
     };
-    if (one.over() || std::ranges::none_of(step.sends, undoes)) return;
+    if (std::ranges::none_of(step.sends, undoes)) return;
     std::vector<fencing_token> undone;
     {
         const std::scoped_lock guard(one.mutex);
@@ -197,7 +198,7 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
 // Of what nobody waits for, only a lease that came back to a node can be too late.
 void quorum_rounds::restored(const round& one, std::size_t node, const result<lease_reply>& reply) {
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
-    if (given == nullptr || !one.over()) return;
+    if (given == nullptr || !one.over(node)) return;
     const ask::leave owner = leave_of(one.machine.request());
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
