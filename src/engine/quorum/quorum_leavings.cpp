@@ -21,7 +21,7 @@ quorum_leavings::quorum_leavings(std::shared_ptr<quorum_door> door,
     : door_(std::move(door)), calls_(std::move(calls)), time_(time), node_timeout_(node_timeout) {}
 
 void quorum_leavings::add(std::size_t node, ask::leave request, time_point until) {
-    const key which{request.owner, node};
+    const key which{request.owner, request.name, node};
     {
         const std::scoped_lock guard(mutex_);
         if (all_.size() >= most) return;
@@ -35,14 +35,14 @@ void quorum_leavings::add(std::size_t node, ask::leave request, time_point until
     if (!calls_->at(later(time_.now(), first_pause), again)) forget(which);
 }
 
-std::vector<bool> quorum_leavings::of(const owner_token& owner) const {
+std::vector<bool> quorum_leavings::of(const owner_token& owner, const lock_name& name) const {
     std::vector<bool> nodes;
     if (size_ == 0) return nodes;
     const std::scoped_lock guard(mutex_);
-    for (auto at = all_.lower_bound({owner, 0}); at != all_.end() && at->first.first == owner;
-         ++at) {
+    for (auto at = all_.lower_bound({owner, name, 0});
+         at != all_.end() && at->first.owner == owner && at->first.name == name; ++at) {
         nodes.resize(door_->size());
-        nodes[at->first.second] = true;
+        nodes[at->first.node] = true;
     }
     return nodes;
 }
@@ -55,7 +55,7 @@ void quorum_leavings::send(const key& which) {
         if (found == all_.end()) return;
         one.emplace_back(found->second.request);
     }
-    door_->submit(which.second, std::move(one), later(time_.now(), node_timeout_),
+    door_->submit(which.node, std::move(one), later(time_.now(), node_timeout_),
                   [self = weak_from_this(), which](std::size_t, const result<lease_reply>& reply) {
                       if (const auto here = self.lock()) here->answered(which, reply);
                   });

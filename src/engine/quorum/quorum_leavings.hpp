@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 /// Ending owners at nodes that did not answer when they should have.
@@ -34,7 +33,7 @@ public:
     void add(std::size_t node, ask::leave request, time_point until);
 
     /// By node: is this owner being ended there? Empty if nowhere.
-    [[nodiscard]] std::vector<bool> of(const owner_token& owner) const;
+    [[nodiscard]] std::vector<bool> of(const owner_token& owner, const lock_name& name) const;
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -44,7 +43,12 @@ private:
         time_point until;
         duration pause;
     };
-    using key = std::pair<owner_token, std::size_t>;
+    struct key {
+        owner_token owner;
+        lock_name name;
+        std::size_t node;
+        friend auto operator<=>(const key&, const key&) = default;
+    };
 
     void send(const key& which);
     void answered(const key& which, const result<lease_reply>& reply);

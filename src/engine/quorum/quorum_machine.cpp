@@ -57,7 +57,7 @@ quorum_machine::step quorum_machine::on_answer(std::size_t node, result<lease_re
                                                time_point now) {
     step out;
     take(node, std::move(reply), now, out);
-    if (ended_) end_straggler(node, out);
+    if (std::exchange(ended_, false)) end_straggler(node, out);
     if (told_) {
         tidy(node, out);
     } else {

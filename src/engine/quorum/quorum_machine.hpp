@@ -87,7 +87,8 @@ public:
     [[nodiscard]] step start(time_point now);
     [[nodiscard]] step on_answer(std::size_t node, result<lease_reply> reply, time_point now);
 
-    /// The owner was given back: whatever is granted to it from now on is undone.
+    /// The owner was given back, and the node that answers next has heard of it before: what it
+    /// grants is late, and is undone.
     void end() noexcept { ended_ = true; }
 
     [[nodiscard]] const lease_request& request() const noexcept { return plan_.request; }

@@ -22,7 +22,7 @@ constexpr unsigned most_doublings = 6;
 
 }  // namespace
 
-quorum_places::place& quorum_places::place_of(const owner_token& owner, time_point now) {
+quorum_places::place& quorum_places::place_of(const asker& who, time_point now) {
     if (now - swept_ > sweep_every) {
         swept_ = now;
         std::erase_if(places_, [&](const auto& one) {
@@ -30,14 +30,15 @@ quorum_places::place& quorum_places::place_of(const owner_token& owner, time_poi
             return now - one.second.seen > (holds ? longest_silence : longest_silence_of_waiters);
         });
     }
-    place& here = places_[owner];
+    place& here = places_[who];
+    if (here.ended == nullptr) here.ended = std::make_shared<end_marks::element_type>(nodes_);
     here.seen = now;
     return here;
 }
 
-quorum_places::known quorum_places::look(const owner_token& owner, bool waits, time_point now) {
+quorum_places::known quorum_places::look(const asker& who, bool waits, time_point now) {
     const std::scoped_lock guard(mutex_);
-    place& here = place_of(owner, now);
+    place& here = place_of(who, now);
     here.waits = waits;
     here.told.assign(waits ? nodes_ : 0, false);
     here.tellers = 0;
@@ -45,9 +46,9 @@ quorum_places::known quorum_places::look(const owner_token& owner, bool waits, t
     return {here.undone, here.ended};
 }
 
-quorum_places::known quorum_places::renew(const owner_token& owner, time_point now) {
+quorum_places::known quorum_places::renew(const asker& who, time_point now) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
+    const auto found = places_.find(who);
     if (found == places_.end()) return {};
     found->second.seen = now;
     return {found->second.undone, found->second.ended};
@@ -59,9 +60,9 @@ duration quorum_places::pause(const place& here) {
                      chance_.below(static_cast<std::uint64_t>(longest.count()))));
 }
 
-duration quorum_places::look_after(const owner_token& owner, duration nodes_say, bool split) {
+duration quorum_places::look_after(const asker& who, duration nodes_say, bool split) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
+    const auto found = places_.find(who);
     if (split && found != places_.end()) {
         place& here = found->second;
         here.in_vain = std::min(here.in_vain + 1, most_doublings);
@@ -72,56 +73,62 @@ duration quorum_places::look_after(const owner_token& owner, duration nodes_say,
     return longest_look / 2 + duration(chance_.below(500'000'000));
 }
 
-void quorum_places::undoing(const owner_token& owner, std::span<const fencing_token> undone,
+void quorum_places::undoing(const asker& who, std::span<const fencing_token> undone,
                             time_point now) {
     const std::scoped_lock guard(mutex_);
-    auto& all = place_of(owner, now).undone;
+    auto& all = place_of(who, now).undone;
     all.resize(nodes_);
     for (std::size_t i = 0; i < undone.size(); ++i) all[i] = std::max(all[i], undone[i]);
 }
 
-void quorum_places::granted(const owner_token& owner) {
+void quorum_places::granted(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
+    const auto found = places_.find(who);
     if (found == places_.end()) return;
     found->second.waits = false;
     found->second.holds = true;
 }
 
-void quorum_places::refused(const owner_token& owner) {
+void quorum_places::refused(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
+    const auto found = places_.find(who);
     if (found == places_.end()) return;
     if (!found->second.waits && found->second.undone.empty()) places_.erase(found);
 }
 
-void quorum_places::forget(const owner_token& owner) {
+quorum_places::end_marks quorum_places::forget(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
-    if (found == places_.end()) return;
-    *found->second.ended = true;
+    const auto found = places_.find(who);
+    if (found == places_.end()) return nullptr;
+    end_marks marks = std::move(found->second.ended);
     places_.erase(found);
+    return marks;
+}
+
+// A push names the owner alone.
+quorum_places::place* quorum_places::waiting(const owner_token& owner) {
+    const auto [first, last] = places_.equal_range(owner);
+    for (auto at = first; at != last; ++at) {
+        if (at->second.waits) return &at->second;
+    }
+    return nullptr;
 }
 
 std::optional<quorum_places::hint> quorum_places::hear(std::size_t node, const owner_token& owner) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
-    if (found == places_.end() || !found->second.waits) return std::nullopt;
-    place& here = found->second;
-    if (here.told[node]) return std::nullopt;
-    here.told[node] = true;
-    ++here.tellers;
-    if (here.tellers == majority_of(nodes_)) return hint{duration::zero(), here.looks};
-    if (here.tellers == 1) return hint{pause(here), here.looks};
+    place* const here = waiting(owner);
+    if (here == nullptr || here->told[node]) return std::nullopt;
+    here->told[node] = true;
+    ++here->tellers;
+    if (here->tellers == majority_of(nodes_)) return hint{duration::zero(), here->looks};
+    if (here->tellers == 1) return hint{pause(*here), here->looks};
     return std::nullopt;
 }
 
 bool quorum_places::still_waits(const owner_token& owner, std::uint64_t look) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(owner);
-    if (found == places_.end()) return false;
-    const place& here = found->second;
-    return here.waits && here.looks == look && here.tellers < majority_of(nodes_);
+    const place* const here = waiting(owner);
+    return here != nullptr && here->looks == look && here->tellers < majority_of(nodes_);
 }
 
 }  // namespace holdfast::detail

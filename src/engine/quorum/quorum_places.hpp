@@ -30,32 +30,40 @@ class quorum_places {
 public:
     quorum_places(std::size_t nodes, entropy& chance) : nodes_(nodes), chance_(chance) {}
 
-    using end_mark = std::shared_ptr<const std::atomic<bool>>;
+    /// By node: it has answered to the owner's end. What it grants after that is late.
+    using end_marks = std::shared_ptr<std::vector<std::atomic<bool>>>;
     struct known {
         std::vector<fencing_token> undone{};  ///< By node; empty if nothing is.
-        end_mark ended{};                     ///< Becomes true when the owner is given back.
+        end_marks ended{};                    ///< Null if nobody will say.
+    };
+
+    /// Whose request: an owner may ask for several names.
+    struct asker {
+        owner_token owner;
+        lock_name name;
+        friend auto operator<=>(const asker&, const asker&) = default;
     };
 
     /// An acquire of this owner is about to be sent: what it was told before is old.
-    [[nodiscard]] known look(const owner_token& owner, bool waits, time_point now);
+    [[nodiscard]] known look(const asker& who, bool waits, time_point now);
 
     /// A renewal of this owner is about to be sent.
-    [[nodiscard]] known renew(const owner_token& owner, time_point now);
+    [[nodiscard]] known renew(const asker& who, time_point now);
 
     /// The request found it busy. Answers when to look again; `split` if some nodes were free, and
     /// `nodes_say` is when enough of them may be.
-    [[nodiscard]] duration look_after(const owner_token& owner, duration nodes_say, bool split);
+    [[nodiscard]] duration look_after(const asker& who, duration nodes_say, bool split);
 
-    void undoing(const owner_token& owner, std::span<const fencing_token> undone, time_point now);
+    void undoing(const asker& who, std::span<const fencing_token> undone, time_point now);
 
     /// It has it. What is being undone is remembered for its renewals.
-    void granted(const owner_token& owner);
+    void granted(const asker& who);
 
     /// It does not have it. Who does not wait is forgotten, unless something is being undone.
-    void refused(const owner_token& owner);
+    void refused(const asker& who);
 
-    /// It does not want it any more.
-    void forget(const owner_token& owner);
+    /// It is about to be given back. Answers where to mark which nodes have heard of it.
+    [[nodiscard]] end_marks forget(const asker& who);
 
     struct hint {
         duration after;      ///< When it should ask; zero for now.
@@ -77,17 +85,26 @@ private:
         bool waits = false;
         bool holds = false;
         std::vector<fencing_token> undone{};
-        std::shared_ptr<std::atomic<bool>> ended = std::make_shared<std::atomic<bool>>(false);
+        end_marks ended{};
         time_point seen{};
     };
 
-    [[nodiscard]] place& place_of(const owner_token& owner, time_point now);
+    /// Finds all of an owner's, too.
+    struct by_owner {
+        using is_transparent = void;
+        bool operator()(const asker& a, const asker& b) const { return a < b; }
+        bool operator()(const asker& a, const owner_token& b) const { return a.owner < b; }
+        bool operator()(const owner_token& a, const asker& b) const { return a < b.owner; }
+    };
+
+    [[nodiscard]] place& place_of(const asker& who, time_point now);
     [[nodiscard]] duration pause(const place& here);
+    [[nodiscard]] place* waiting(const owner_token& owner);
 
     const std::size_t nodes_;
     entropy& chance_;
     std::mutex mutex_;
-    std::map<owner_token, place> places_;
+    std::map<asker, place, by_owner> places_;
     time_point swept_{};
 };
 

@@ -20,8 +20,9 @@ std::vector<std::shared_ptr<lease_store>> stores_of(const std::vector<quorum_nod
     return stores;
 }
 
-const owner_token& owner_of(const lease_request& request) {
-    return std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
+quorum_places::asker asker_of(const lease_request& request) {
+    return std::visit(
+        [](const auto& asked) { return quorum_places::asker{asked.owner, asked.name}; }, request);
 }
 
 ask::leave leave_of(const lease_request& request) {
@@ -83,18 +84,18 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     quorum_plan plan{.request = std::move(request),
                      .nodes = labels_.size(),
                      .fencing = options_.fences == quorum_options::fence::on};
-    const owner_token& owner = owner_of(plan.request);
+    const quorum_places::asker who = asker_of(plan.request);
     quorum_places::known known;
     if (const auto* asked = std::get_if<ask::acquire>(&plan.request)) {
-        known = places_.look(owner, waits(plan.request), now);
-        plan.leaving = leavings_->of(owner);
+        known = places_.look(who, waits(plan.request), now);
+        plan.leaving = leavings_->of(who.owner, who.name);
         duration seen = longest_seen_.load(std::memory_order_relaxed);
         while (asked->ttl > seen && !longest_seen_.compare_exchange_weak(seen, asked->ttl)) {
         }
     } else if (std::holds_alternative<ask::renew>(plan.request)) {
-        known = places_.renew(owner, now);
+        known = places_.renew(who, now);
     } else {
-        places_.forget(owner);
+        known.ended = places_.forget(who);
     }
     plan.undone = std::move(known.undone);
     return std::make_shared<round>(std::move(plan), std::move(known.ended), give_up,
@@ -145,7 +146,8 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
     quorum_machine::step step;
     {
         const std::scoped_lock guard(one->mutex);
-        if (one->over()) one->machine.end();
+        if (one->ends() && one->ended != nullptr) (*one->ended)[node] = true;
+        if (!one->ends() && one->over(node)) one->machine.end();
         step = one->machine.on_answer(node, std::move(reply), now);
     }
     act(one, std::move(step), now);
@@ -164,13 +166,13 @@ void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, ti
     const auto undoes = [](const quorum_machine::send& what) {
         return !what.awaited && std::holds_alternative<ask::release>(what.request);
     };
-    if (one.over() || std::ranges::none_of(step.sends, undoes)) return;
+    if (std::ranges::none_of(step.sends, undoes)) return;
     std::vector<fencing_token> undone;
     {
         const std::scoped_lock guard(one.mutex);
         undone = one.machine.undone();
     }
-    places_.undoing(owner_of(one.machine.request()), undone, now);
+    places_.undoing(asker_of(one.machine.request()), undone, now);
 }
 
 void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_point now) {
@@ -196,7 +198,7 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
 // Of what nobody waits for, only a lease that came back to a node can be too late.
 void quorum_rounds::restored(const round& one, std::size_t node, const result<lease_reply>& reply) {
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
-    if (given == nullptr || !one.over()) return;
+    if (given == nullptr || !one.over(node)) return;
     const ask::leave owner = leave_of(one.machine.request());
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
@@ -212,7 +214,7 @@ void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
 // Adds what the machine cannot know: when to look again, and the nodes' names.
 result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcome) {
     const lease_request& request = one.machine.request();
-    const owner_token& owner = owner_of(request);
+    const quorum_places::asker who = asker_of(request);
     const std::scoped_lock guard(one.mutex);
     if (!outcome) {
         const std::string& name = std::visit(
@@ -220,12 +222,12 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
         outcome.error().detail =
             fmt::format("'{}': {}", name, report_of(one.machine, labels_, options_.node_timeout));
     } else if (auto* seen = std::get_if<answer::busy>(&*outcome)) {
-        seen->look_after = places_.look_after(owner, seen->look_after, one.machine.split());
+        seen->look_after = places_.look_after(who, seen->look_after, one.machine.split());
     } else if (std::holds_alternative<answer::granted>(*outcome)) {
-        places_.granted(owner);
+        places_.granted(who);
         return outcome;
     }
-    if (std::holds_alternative<ask::acquire>(request)) places_.refused(owner);
+    if (std::holds_alternative<ask::acquire>(request)) places_.refused(who);
     return outcome;
 }
 

@@ -43,19 +43,26 @@ public:
 
 private:
     struct round {
-        round(quorum_plan plan, quorum_places::end_mark mark, time_point until,
+        round(quorum_plan plan, quorum_places::end_marks marks, time_point until,
               std::function<void(result<lease_reply>)> tell)
             : machine(std::move(plan)),
-              ended(std::move(mark)),
+              ended(std::move(marks)),
               give_up(until),
               done(std::move(tell)) {}
         std::mutex mutex;
         quorum_machine machine;
-        const quorum_places::end_mark ended;  // null if nobody will say
+        const quorum_places::end_marks ended;
         const time_point give_up;
         const std::function<void(result<lease_reply>)> done;
 
-        [[nodiscard]] bool over() const { return ended != nullptr && *ended; }
+        [[nodiscard]] bool over(std::size_t node) const {
+            return ended != nullptr && (*ended)[node];
+        }
+        /// Ends its owner, instead of asking for it.
+        [[nodiscard]] bool ends() const {
+            return !std::holds_alternative<ask::acquire>(machine.request()) &&
+                   !std::holds_alternative<ask::renew>(machine.request());
+        }
     };
     using round_ptr = std::shared_ptr<round>;
 
