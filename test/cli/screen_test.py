@@ -43,8 +43,10 @@ class Screen(Case):
                    HOLDFAST_ENGINE=self.engine.url)
         self.hold("mails")
         term = self.top(columns=100)
-        term.read_until(lambda text: "2 held, 1 waiting   acquired " in "".join(screen_of(text)),
-                        "it shows what is held")
+        def whole(text):
+            drawn = "".join(screen_of(text))
+            return "2 held, 1 waiting   acquired " in drawn and "mails" in drawn
+        term.read_until(whole, "it shows what is held")
         lines = screen_of(term.text)
         self.assertRegex(lines[0], r"^holdfast top  redis://127.0.0.1:\d+ +\d\d:\d\d:\d\d  q quits")
         self.assertRegex(lines[1],
