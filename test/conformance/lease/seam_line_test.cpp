@@ -28,6 +28,7 @@ TEST_P(lease_seam_line, hands_a_released_name_to_the_first_in_line_and_wakes_nob
 }
 
 TEST_P(lease_seam_line, keeps_a_place_by_looking_again) {
+    if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     const auto place = one.stand_in_line(job, b);
     two.stand_in_line(job, c);
@@ -64,6 +65,7 @@ TEST_P(lease_seam_line, passes_over_a_waiter_whose_client_is_gone_at_once) {
 }
 
 TEST_P(lease_seam_line, gives_back_its_place_to_a_waiter_that_the_engine_forgot) {
+    if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     const auto early = one.stand_in_line(job, b);
     for (int i = 0; i < 4; ++i) {
