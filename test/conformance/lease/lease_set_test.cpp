@@ -116,7 +116,6 @@ TEST_P(lease_set_promise, callers_that_name_the_same_in_other_orders_never_block
 }
 
 TEST_P(lease_set_promise, a_wait_that_is_cancelled_or_out_of_time_leaves_nothing_behind) {
-    if (!one.can().fair) GTEST_SKIP() << "allowed: virtual time runs past the nodes' timeout here";
     const auto held = take(two, "b");
     std::stop_source stop;
     auto waits = std::async(std::launch::async, [&] {

@@ -9,6 +9,20 @@
 namespace holdfast::test {
 namespace {
 
+// Cases are skipped by what an engine says that it can do: so it must not say too little.
+TEST_P(lease_seam, can_do_all_that_is_promised_of_it) {
+    const std::string& name = GetParam().name;
+    const bool votes = name == "quorum" || name == "redlock";
+    const bool commands = !votes && name != "sqlite";  // anything that speaks Redis commands
+    const capabilities can = one.store().can();
+    EXPECT_TRUE(can.fencing && can.pushes && can.listing);
+    EXPECT_EQ(can.fair, !votes);
+    EXPECT_EQ(can.shared, !votes);
+    EXPECT_EQ(can.permits, !votes);
+    EXPECT_EQ(can.resize, commands);
+    EXPECT_EQ(can.eviction_pushes, commands);
+}
+
 TEST_P(lease_seam, grants_a_free_name_with_a_fence_below_2_to_the_53) {
     const auto reply = one.acquire(job, a);
     ASSERT_TRUE(granted(reply));

@@ -80,9 +80,6 @@ TEST_P(semaphore_promise, permits_are_renewed_while_their_holder_lives) {
 }
 
 TEST_P(semaphore_promise, what_a_crashed_holder_had_comes_back) {
-    if (GetParam().name == "sqlite") {
-        GTEST_SKIP() << "allowed: a known hang of this case on this engine, not understood yet";
-    }
     auto cut = std::make_shared<interposed_store>(bed->make_store());
     client gone = bed->client_on(cut);
     const auto lost = take_some(gone, 2);
@@ -90,7 +87,8 @@ TEST_P(semaphore_promise, what_a_crashed_holder_had_comes_back) {
     cut->set(interposed_store::line::black_hole);
     for (duration passed{}; passed < ttl * 3 / 2; passed += ttl / 6) {
         bed->pass(ttl / 6);
-        wait_for("mine to be renewed", [&] { return mine.remaining() > ttl / 3; });
+        // Renewed at a third, and given up a quarter later: time must not outrun that.
+        wait_for("mine to be renewed", [&] { return mine.remaining() > ttl / 2; });
     }
     EXPECT_FALSE(lost.held()) << "and it knows";
     EXPECT_EQ(refused(two, 2), errc{});
