@@ -78,6 +78,16 @@ mutants:  ## Build in each bug on purpose, and see that the simulation finds it
 	@cmake --build build/mutants --parallel $(JOBS) --target holdfast_sim
 	tools/mutants --program build/mutants/holdfast-sim --jobs $(JOBS)
 
+OPERATIONS ?= 1000000
+
+.PHONY: models
+models:  ## A million random operations of each limiter against its model, embedded and on Redis
+	@tools/setup
+	@cmake --preset dev >/dev/null
+	@cmake --build build/dev --parallel $(JOBS) --target limiter_model_test limiter_redis_model_test
+	HOLDFAST_MODEL_OPERATIONS=$(OPERATIONS) build/dev/test/traffic/limiter_model_test
+	HOLDFAST_MODEL_OPERATIONS=$(OPERATIONS) build/dev/test/traffic/limiter_redis_model_test
+
 .PHONY: tidy
 tidy:  ## clang-tidy over the library and the command line
 	@tools/setup

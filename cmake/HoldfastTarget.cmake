@@ -45,5 +45,9 @@ function(holdfast_warnings target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast
     # GCC 12 sees it in std::stop_source and std::optional where there is none.
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+    # Several files as one: what they keep to themselves may look like another's. Where each file is
+    # compiled alone (the release), these warnings are on.
+    $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-shadow>
+    $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-subobject-linkage>)
 endfunction()

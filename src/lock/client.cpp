@@ -50,7 +50,7 @@ semaphore client::semaphore(std::string_view name, std::uint32_t permits,
 
 result<lease_set> client::acquire_all(std::span<const std::string_view> names,
                                       const acquire_options& options) {
-    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     if (names.empty() || names.size() > max_names) {
         return fail(errc::invalid_argument,
                     fmt::format("{} names: give it 1 to {}", names.size(), max_names));
@@ -77,7 +77,7 @@ std::vector<result<lease>> client::acquire_each(std::span<const std::string_view
         return std::move(got);
     };
     if (runtime_ == nullptr) {
-        return refuse_all({errc::invalid_argument, "the client was moved from"});
+        return refuse_all(detail::moved_from());
     }
     if (names.size() > max_names) {
         return refuse_all(
@@ -115,7 +115,7 @@ capabilities client::can() const noexcept {
 }
 
 result<std::vector<lease_info>> client::list(std::string_view prefix) {
-    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->list(prefix);
 }
 

@@ -52,7 +52,7 @@ struct lock_manager::inside {
     }
     /// Whether there is anything to ask, and the key's name.
     [[nodiscard]] result<lock_name> ready(std::string_view key) const {
-        if (runtime == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+        if (runtime == nullptr) return std::unexpected(detail::moved_from());
         if (closing.stop_requested()) return std::unexpected(closed_error());
         if (auto fit = check(defaults); !fit) return std::unexpected(fit.error());
         return lock_name::make(key);

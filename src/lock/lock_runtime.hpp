@@ -30,6 +30,11 @@
 /// core/release_machine.hpp) on the usher's thread.
 namespace holdfast::detail {
 
+/// What everything answers whose client was moved from.
+inline error moved_from() {
+    return {errc::invalid_argument, "the client was moved from"};
+}
+
 class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
 public:
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,

@@ -23,7 +23,7 @@ result<lease> mutex::acquire() {
 
 result<lease> mutex::acquire(const acquire_options& options) {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->acquire(*name_, options);
 }
 
@@ -43,20 +43,20 @@ void mutex::acquire_async(acquire_completion done) {
 void mutex::acquire_async(const acquire_options& options, acquire_completion done) {
     if (!name_) return done(std::unexpected(name_.error()));
     if (runtime_ == nullptr) {
-        return done(fail(errc::invalid_argument, "the client was moved from"));
+        return done(std::unexpected(detail::moved_from()));
     }
     runtime_->acquire_async(*name_, options, {}, std::move(done));
 }
 
 result<std::optional<lease_info>> mutex::inspect() const {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->inspect(*name_);
 }
 
 result<std::uint32_t> mutex::evict(std::string_view reason) const {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return fail(errc::invalid_argument, "the client was moved from");
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->evict(*name_, reason);
 }
 

@@ -6,14 +6,6 @@
 #include <utility>
 
 namespace holdfast {
-namespace {
-
-error moved_from() {
-    return {errc::invalid_argument, "the client was moved from"};
-}
-
-}  // namespace
-
 semaphore::semaphore(client& owner, std::string_view name, std::uint32_t permits,
                      acquire_options defaults)
     : runtime_(owner.runtime_),
@@ -35,7 +27,7 @@ result<lease> semaphore::acquire(const acquire_options& options) {
 
 result<lease> semaphore::acquire(std::uint32_t permits, const acquire_options& options) {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return std::unexpected(moved_from());
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->acquire(*name_, options, mode_of(permits));
 }
 
@@ -51,7 +43,7 @@ result<lease> semaphore::try_acquire(std::uint32_t permits, acquire_options opti
 void semaphore::acquire_async(std::uint32_t permits, const acquire_options& options,
                               acquire_completion done) {
     if (!name_) return done(std::unexpected(name_.error()));
-    if (runtime_ == nullptr) return done(std::unexpected(moved_from()));
+    if (runtime_ == nullptr) return done(std::unexpected(detail::moved_from()));
     runtime_->acquire_async(*name_, options, mode_of(permits), std::move(done));
 }
 
@@ -61,7 +53,7 @@ void semaphore::acquire_async(const acquire_options& options, acquire_completion
 
 result<void> semaphore::resize(std::uint32_t permits) {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return std::unexpected(moved_from());
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     return runtime_->resize(*name_, permits);
 }
 

@@ -9,10 +9,6 @@
 namespace holdfast {
 namespace {
 
-error moved_from() {
-    return {errc::invalid_argument, "the client was moved from"};
-}
-
 [[noreturn]] void raise(const error& why) {
     throw std::system_error(make_error_code(why.code), why.detail);
 }
@@ -26,7 +22,7 @@ shared_mutex::~shared_mutex() = default;
 
 result<lease> shared_mutex::acquire_as(way how, const acquire_options& options) {
     if (!name_) return std::unexpected(name_.error());
-    if (runtime_ == nullptr) return std::unexpected(moved_from());
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
     const auto type = how == way::shared ? lease_mode::kind::shared : lease_mode::kind::exclusive;
     return runtime_->acquire(*name_, options, {.type = type});
 }
@@ -34,7 +30,7 @@ result<lease> shared_mutex::acquire_as(way how, const acquire_options& options) 
 void shared_mutex::acquire_async_as(way how, const acquire_options& options,
                                     acquire_completion done) {
     if (!name_) return done(std::unexpected(name_.error()));
-    if (runtime_ == nullptr) return done(std::unexpected(moved_from()));
+    if (runtime_ == nullptr) return done(std::unexpected(detail::moved_from()));
     const auto type = how == way::shared ? lease_mode::kind::shared : lease_mode::kind::exclusive;
     runtime_->acquire_async(*name_, options, {.type = type}, std::move(done));
 }

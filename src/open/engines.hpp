@@ -34,6 +34,9 @@ result<opened_engine> open_redlock(const url& where, const client_options& optio
 /// Takes an option out of the URL, if it is there.
 std::optional<std::string> take_option(url& where, std::string_view name);
 
+/// What an option that makes no sense is answered with: what it takes.
+std::unexpected<error> wrong_option(std::string_view option, std::string_view takes);
+
 /// Errors: invalid_argument, naming the first option that is not in `known` and the nearest that
 /// is.
 result<void> only_options(const url& where, std::span<const std::string_view> known);

@@ -63,6 +63,11 @@ std::optional<std::string> take_option(url& where, std::string_view name) {
     return value;
 }
 
+std::unexpected<error> wrong_option(std::string_view option, std::string_view takes) {
+    return fail(errc::invalid_argument,
+                fmt::format("option {} of the URL takes {}", option, takes));
+}
+
 result<void> only_options(const url& where, std::span<const std::string_view> known) {
     for (const auto& [name, value] : where.options) {
         if (std::ranges::find(known, name) != known.end()) continue;

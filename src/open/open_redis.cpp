@@ -9,8 +9,6 @@
 #include <holdfast/redis_topology.hpp>
 #include <holdfast/span_text.hpp>
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <memory>
 #include <utility>
@@ -45,11 +43,6 @@ result<std::unique_ptr<redis_engine>> connect(const url& where, const client_opt
     return make_redis(std::move(*target), *options.time, *options.chance);
 }
 
-std::unexpected<error> wrong(std::string_view option, std::string_view takes) {
-    return fail(errc::invalid_argument,
-                fmt::format("option {} of the URL takes {}", option, takes));
-}
-
 // Takes the options of the locks out of the URL.
 result<command_lease_options> lease_options(url& where) {
     command_lease_options leases;
@@ -60,7 +53,7 @@ result<command_lease_options> lease_options(url& where) {
     if (const auto text = take_option(where, "quarantine")) {
         const auto span = *text == "off" ? result<duration>() : parse_span(*text);
         if (!span || *span > std::chrono::hours(24)) {
-            return wrong("quarantine", "off, or a time such as 30s or 5m, at most a day");
+            return wrong_option("quarantine", "off, or a time such as 30s or 5m, at most a day");
         }
         leases.quarantine = *span;
     }
@@ -68,13 +61,13 @@ result<command_lease_options> lease_options(url& where) {
         const char* const end = text->data() + text->size();
         const auto [rest, problem] = std::from_chars(text->data(), end, leases.replicas);
         if (problem != std::errc{} || rest != end || leases.replicas > 100) {
-            return wrong("replicas", "how many must confirm a grant, from 0 to 100");
+            return wrong_option("replicas", "how many must confirm a grant, from 0 to 100");
         }
     }
     if (const auto text = take_option(where, "replica_wait")) {
         const auto span = parse_span(*text);
         if (!span || *span < std::chrono::milliseconds(1) || *span > std::chrono::minutes(1)) {
-            return wrong("replica_wait", "a time from 1ms to 1m");
+            return wrong_option("replica_wait", "a time from 1ms to 1m");
         }
         leases.replica_wait = *span;
     }

@@ -32,11 +32,6 @@ struct redlock_options {
     duration quarantine = 30s;  // as long as the mutex's default ttl
 };
 
-std::unexpected<error> wrong(std::string_view option, std::string_view takes) {
-    return fail(errc::invalid_argument,
-                fmt::format("option {} of the URL takes {}", option, takes));
-}
-
 // Takes the options of the locks out of the URL.
 result<redlock_options> quorum_options_of(url& where) {
     redlock_options made;
@@ -44,7 +39,7 @@ result<redlock_options> quorum_options_of(url& where) {
     if (const auto text = take_option(where, "quarantine")) {
         const auto span = *text == "off" ? result<duration>() : parse_span(*text);
         if (!span || *span > 24h) {
-            return wrong("quarantine", "off, or a time such as 30s or 5m, at most a day");
+            return wrong_option("quarantine", "off, or a time such as 30s or 5m, at most a day");
         }
         made.quarantine = *span;
     }
@@ -52,12 +47,12 @@ result<redlock_options> quorum_options_of(url& where) {
     if (const auto text = take_option(where, "node_timeout")) {
         const auto span = parse_span(*text);
         if (!span || *span < 1ms || *span > 1min) {
-            return wrong("node_timeout", "a time from 1ms to 1m");
+            return wrong_option("node_timeout", "a time from 1ms to 1m");
         }
         made.quorum.node_timeout = *span;
     }
     if (const auto text = take_option(where, "fence")) {
-        if (*text != "on" && *text != "off") return wrong("fence", "on or off");
+        if (*text != "on" && *text != "off") return wrong_option("fence", "on or off");
         made.quorum.fences = *text == "on" ? quorum_options::fence::on : quorum_options::fence::off;
     }
     return made;

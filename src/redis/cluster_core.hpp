@@ -8,11 +8,13 @@
 
 #include <holdfast/redis_topology.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 /// What the engine of a cluster does: it finds the node of each command, and follows where the
@@ -27,6 +29,9 @@
 /// - A command that was sent and not answered is sent again only if it is idempotent, to whoever
 ///   serves the slot then, until the deadline. If no answer ever comes, its outcome is unknown.
 namespace holdfast::redis {
+
+/// Says that the next command follows an ASK.
+inline constexpr std::array<std::string_view, 1> asking_words{"ASKING"};
 
 /// One command's way through the cluster.
 struct errand {

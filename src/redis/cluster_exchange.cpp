@@ -15,7 +15,6 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::array<std::string_view, 1> asking_words{"ASKING"};
 constexpr std::array<std::string_view, 1> multi_words{"MULTI"};
 constexpr std::array<std::string_view, 1> exec_words{"EXEC"};
 

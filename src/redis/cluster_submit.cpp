@@ -12,7 +12,6 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::array<std::string_view, 1> asking_words{"ASKING"};
 constexpr duration refresh_pause = std::chrono::milliseconds(100);
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +38,7 @@ std::string line(const word_vector& args) {
     std::string out;
     for (const std::string& word : args) {
         if (!out.empty()) out += ' ';
-        out += is_plain(word) ? word : quoted(word);
+        out += is_plain(word) ? word : in_quotes(word);
     }
     return out;
 }

@@ -62,7 +62,7 @@ TEST_P(redis_limiter_model, and_a_real_redis_agree_on_every_answer) {
         .now_us = [&] { return time.us(); },
         .advance_us = [&](std::int64_t us) { time.advance(us); },
     };
-    fight(ground, GetParam(), 42, operations_or(100'000));
+    fight(ground, GetParam(), 42, operations_or(20'000));
 }
 
 INSTANTIATE_TEST_SUITE_P(rules, redis_limiter_model, testing::ValuesIn(duel_rules()),

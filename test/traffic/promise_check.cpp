@@ -10,19 +10,19 @@
 namespace holdfast::test {
 namespace {
 
-std::int64_t us_of(duration d) {
+std::int64_t in_us(duration d) {
     return std::chrono::ceil<std::chrono::microseconds>(d).count();
 }
 
 double per_us(std::uint64_t rate, duration period) {
-    return static_cast<double>(rate) / static_cast<double>(us_of(period));
+    return static_cast<double>(rate) / static_cast<double>(in_us(period));
 }
 
 }  // namespace
 
 std::string promise_check::window_holds_at_most(std::uint64_t most, duration window,
                                                 std::int64_t now_us) {
-    while (!recent_.empty() && recent_.front().at <= now_us - us_of(window)) {
+    while (!recent_.empty() && recent_.front().at <= now_us - in_us(window)) {
         in_window_ -= recent_.front().n;
         recent_.pop_front();
     }

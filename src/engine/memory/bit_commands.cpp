@@ -83,7 +83,7 @@ void bitcount(call& c) {
     c.out.integer(total);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec bit_table[] = {
     {"setbit", 4, writes | grows, setbit},
     {"getbit", 3, reads | fast_path, getbit},
     {"bitcount", -2, reads, bitcount},
@@ -92,7 +92,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> bit_commands() {
-    return commands;
+    return bit_table;
 }
 
 }  // namespace holdfast::memory

@@ -144,7 +144,7 @@ void persist(call& c) {
     c.out.integer(1);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec expiry_table[] = {
     {"expire", -3, writes | fast_path, expire},
     {"pexpire", -3, writes | fast_path, pexpire},
     {"expireat", -3, writes | fast_path, expireat},
@@ -159,7 +159,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> expiry_commands() {
-    return commands;
+    return expiry_table;
 }
 
 }  // namespace holdfast::memory

@@ -132,7 +132,7 @@ void hincrbyfloat(call& c) {
     c.out.string(text);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec hash_table[] = {
     {"hset", -4, writes | grows | fast_path, hset},
     {"hmset", -4, writes | grows | fast_path, hmset},
     {"hsetnx", 4, writes | grows | fast_path, hsetnx},
@@ -152,7 +152,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> hash_commands() {
-    return commands;
+    return hash_table;
 }
 
 }  // namespace holdfast::memory

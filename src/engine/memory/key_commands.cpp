@@ -91,7 +91,7 @@ void randomkey(call& c) {
     c.out.nil();
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec key_table[] = {
     {"del", -2, writes, del},
     {"unlink", -2, writes | fast_path, del},
     {"exists", -2, reads | fast_path, exists},
@@ -109,7 +109,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> key_commands() {
-    return commands;
+    return key_table;
 }
 
 }  // namespace holdfast::memory

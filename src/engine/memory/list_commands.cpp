@@ -187,7 +187,7 @@ void lpos(call& c) {
     for (const std::int64_t at : found) c.out.integer(at);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec list_table[] = {
     {"lpush", -3, writes | grows | fast_path, push<list_end::left, false>},
     {"rpush", -3, writes | grows | fast_path, push<list_end::right, false>},
     {"lpushx", -3, writes | grows | fast_path, push<list_end::left, true>},
@@ -207,7 +207,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> list_commands() {
-    return commands;
+    return list_table;
 }
 
 }  // namespace holdfast::memory

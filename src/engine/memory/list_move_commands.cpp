@@ -101,7 +101,7 @@ void brpoplpush(call& c) {
     blocking_move(c, list_end::right, list_end::left, 3);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec list_move_table[] = {
     {"lmove", 5, writes | grows, lmove},
     {"rpoplpush", 3, writes | grows, rpoplpush},
     {"blpop", -3, writes | no_script | blocks, blocking_pop<list_end::left>},
@@ -113,7 +113,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> list_move_commands() {
-    return commands;
+    return list_move_table;
 }
 
 }  // namespace holdfast::memory

@@ -28,7 +28,7 @@ constexpr int base_top = 5;
 constexpr int steps_per_look = 10'000;
 constexpr std::uint64_t steps_per_command = 100;
 
-lua_host* host_of(lua_State* state) {
+lua_host* registered_host(lua_State* state) {
     lua_getfield(state, LUA_REGISTRYINDEX, "holdfast");
     auto* host = static_cast<lua_host*>(lua_touserdata(state, -1));
     lua_pop(state, 1);
@@ -196,7 +196,7 @@ void lua_host::count_steps() {
 }
 
 void lua_host::on_count(lua_State* state) {
-    host_of(state)->spend(state, steps_per_look);
+    registered_host(state)->spend(state, steps_per_look);
 }
 
 // Raises once the steps are used up, and from then on at every step, so that a script that catches

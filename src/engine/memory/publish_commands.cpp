@@ -50,7 +50,7 @@ void refuse_subscribing(call& c) {
     refuse(fmt::format("ERR '{}' is not a command of this engine: call subscribe()", c.spec->name));
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec publish_table[] = {
     {"publish", 3, fast_path, publish},
     {"spublish", 3, fast_path, publish},
     {"pubsub", -2, 0, pubsub},
@@ -65,7 +65,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> publish_commands() {
-    return commands;
+    return publish_table;
 }
 
 }  // namespace holdfast::memory

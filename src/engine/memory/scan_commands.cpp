@@ -137,7 +137,7 @@ void zscan(call& c) {
     }
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec scan_table[] = {
     {"scan", -2, reads, scan},
     {"hscan", -3, reads, hscan},
     {"sscan", -3, reads, sscan},
@@ -147,7 +147,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> scan_commands() {
-    return commands;
+    return scan_table;
 }
 
 }  // namespace holdfast::memory

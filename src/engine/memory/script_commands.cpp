@@ -68,7 +68,7 @@ void script_family(call& c) {
     refuse(fmt::format("ERR unknown subcommand '{}'. Try SCRIPT HELP.", c.arg(1)));
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec script_table[] = {
     {"eval", -3, no_script, eval<false>},
     {"evalsha", -3, no_script, evalsha<false>},
     {"eval_ro", -3, no_script | reads, eval<true>},
@@ -79,7 +79,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> script_commands() {
-    return commands;
+    return script_table;
 }
 
 }  // namespace holdfast::memory

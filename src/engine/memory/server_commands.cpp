@@ -192,7 +192,7 @@ void info(call& c) {
     c.out.string(text);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec server_table[] = {
     {"ping", -1, fast_path, ping},     {"echo", 2, fast_path, echo},
     {"time", 1, fast_path, time},      {"select", 2, fast_path, select},
     {"wait", 3, no_script, wait},      {"role", 1, no_script | fast_path, role},
@@ -203,7 +203,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> server_commands() {
-    return commands;
+    return server_table;
 }
 
 }  // namespace holdfast::memory

@@ -61,7 +61,7 @@ void sdiff(call& c) {
     answer(c, left);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec set_algebra_table[] = {
     {"sinter", -2, reads, sinter},
     {"sunion", -2, reads, sunion},
     {"sdiff", -2, reads, sdiff},
@@ -71,7 +71,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> set_algebra_commands() {
-    return commands;
+    return set_algebra_table;
 }
 
 }  // namespace holdfast::memory

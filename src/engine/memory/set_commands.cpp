@@ -115,7 +115,7 @@ void smove(call& c) {
     c.out.integer(1);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec set_table[] = {
     {"sadd", -3, writes | grows | fast_path, sadd},
     {"srem", -3, writes | fast_path, srem},
     {"sismember", 3, reads | fast_path, sismember},
@@ -129,7 +129,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> set_commands() {
-    return commands;
+    return set_table;
 }
 
 }  // namespace holdfast::memory

@@ -165,7 +165,7 @@ void pop(call& c) {
     c.changed(c.arg(1), *z);
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec sorted_set_table[] = {
     {"zadd", -4, writes | grows | fast_path, zadd},
     {"zincrby", 4, writes | grows | fast_path, zincrby},
     {"zrem", -3, writes | fast_path, zrem},
@@ -181,7 +181,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> sorted_set_commands() {
-    return commands;
+    return sorted_set_table;
 }
 
 }  // namespace holdfast::memory

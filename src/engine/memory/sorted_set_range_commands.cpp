@@ -217,7 +217,7 @@ void remove_by_rank(call& c) {
     remove_range(c, *z, resolve_range(start, stop, z->size()));
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec sorted_set_range_table[] = {
     {"zrange", -4, reads, zrange},
     {"zrevrange", -4, reads, fixed_range<range_by::rank, true>},
     {"zrangebyscore", -4, reads, fixed_range<range_by::score, false>},
@@ -234,7 +234,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> sorted_set_range_commands() {
-    return commands;
+    return sorted_set_range_table;
 }
 
 }  // namespace holdfast::memory

@@ -280,7 +280,7 @@ void getrange(call& c) {
     c.out.string(std::string_view(*text).substr(r.first, r.count));
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec string_table[] = {
     {"set", -3, writes | grows, set},
     {"setnx", 3, writes | grows | fast_path, set_if_absent},
     {"setex", 4, writes | grows, setex},
@@ -307,7 +307,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> string_commands() {
-    return commands;
+    return string_table;
 }
 
 }  // namespace holdfast::memory

@@ -68,7 +68,7 @@ void exec(call& c) {
     c.from.executing = false;
 }
 
-constexpr command_spec commands[] = {
+constexpr command_spec transaction_table[] = {
     {"multi", 1, no_script | at_once | fast_path, multi},
     {"exec", 1, no_script | at_once, exec},
     {"discard", 1, no_script | at_once | fast_path, discard},
@@ -79,7 +79,7 @@ constexpr command_spec commands[] = {
 }  // namespace
 
 std::span<const command_spec> transaction_commands() {
-    return commands;
+    return transaction_table;
 }
 
 }  // namespace holdfast::memory

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration first_pause = 200ms;
+constexpr duration first_retry = 200ms;
 constexpr duration longest_pause = 5s;
 
 }  // namespace
@@ -25,14 +25,14 @@ void quorum_leavings::add(std::size_t node, ask::leave request, time_point until
     {
         const std::scoped_lock guard(mutex_);
         if (all_.size() >= most) return;
-        if (!all_.try_emplace(which, leaving{std::move(request), until, first_pause}).second)
+        if (!all_.try_emplace(which, leaving{std::move(request), until, first_retry}).second)
             return;
         size_ = all_.size();
     }
     const auto again = [self = weak_from_this(), which] {
         if (const auto here = self.lock()) here->send(which);
     };
-    if (!calls_->at(later(time_.now(), first_pause), again)) forget(which);
+    if (!calls_->at(later(time_.now(), first_retry), again)) forget(which);
 }
 
 std::vector<bool> quorum_leavings::of(const owner_token& owner, const lock_name& name) const {

@@ -12,16 +12,10 @@
 namespace holdfast::sql {
 namespace {
 
-std::int64_t micros(duration d) {
-    return std::chrono::ceil<std::chrono::microseconds>(d).count();
-}
-
 const row_reader no_rows = [](const row&) {};
 
 // Of a waiter's place, this much may be used up before a look writes it anew.
 constexpr std::int64_t stale_place = name_book::place / 2;
-
-constexpr std::int64_t longest_look = 1'000'000;
 
 }  // namespace
 

@@ -10,13 +10,6 @@
 namespace holdfast::sql {
 namespace {
 
-std::int64_t micros(duration d) {
-    return std::chrono::ceil<std::chrono::microseconds>(d).count();
-}
-
-// A waiter that is never woken still looks this often, as on every engine.
-constexpr std::int64_t longest_look = 1'000'000;
-
 bool compatible(const party& holder, const lease_mode& mode) {
     return mode.type != lease_mode::kind::exclusive && holder.mode.type == mode.type;
 }

@@ -23,6 +23,13 @@
 /// Times are the database's, in microseconds since 1970.
 namespace holdfast::sql {
 
+/// A waiter that is never woken still looks this often, as on every engine.
+inline constexpr std::int64_t longest_look = 1'000'000;
+
+inline std::int64_t micros(duration d) {
+    return std::chrono::ceil<std::chrono::microseconds>(d).count();
+}
+
 /// Which store waits: a process, drawn at random when it starts, and a number within it.
 struct listener_id {
     std::int64_t process = 0;

@@ -94,7 +94,7 @@ TEST_P(asio_promise, a_cancellation_slot_ends_a_wait) {
     cancel.emit(asio::cancellation_type::terminal);
     context.run();
     EXPECT_EQ(said, errc::cancelled);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
 }
 
 TEST_P(asio_promise, a_stop_token_ends_a_wait_that_has_a_slot_too) {

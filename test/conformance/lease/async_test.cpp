@@ -110,7 +110,7 @@ TEST_P(async_promise, a_wait_that_runs_out_of_time_leaves_nothing_behind) {
     wait_for_waiters(1);
     bed->pass(ttl / 4 + 1ms);
     EXPECT_EQ(waiter.get().error(), errc::timed_out);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
 }
 
 TEST_P(async_promise, a_wait_is_cancelled_by_its_stop_token) {
@@ -124,7 +124,7 @@ TEST_P(async_promise, a_wait_is_cancelled_by_its_stop_token) {
     stop.request_stop();
     EXPECT_EQ(first.get().error(), errc::cancelled);
     EXPECT_EQ(behind.get().error(), errc::cancelled);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
     EXPECT_EQ(acquire(two, how).get().error(), errc::cancelled) << "a stop that came before";
 }
 
@@ -179,7 +179,7 @@ TEST_P(async_promise, closing_ends_every_wait_and_leaves_nothing) {
     one.close();
     EXPECT_EQ(first.get().error(), errc::invalid_argument);
     EXPECT_EQ(behind.get().error(), errc::invalid_argument);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
     EXPECT_EQ(acquire(one, options()).get().error(), errc::invalid_argument);
 }
 

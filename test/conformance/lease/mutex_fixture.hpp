@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -42,10 +43,21 @@ protected:
     void wait_for_waiters(std::uint32_t count) {
         wait_for("waiters in line", [&] { return waiting() == count; });
     }
+    /// Whoever left stands in no line. Of a quorum the majority has heard of it; the others do soon.
+    void expect_nobody_waits() {
+        if (two.can().fair) {
+            EXPECT_EQ(waiting(), 0U);
+        } else {
+            wait_for_waiters(0);
+        }
+    }
     /// Lets `total` pass in steps that a keeper can follow. A renewal that virtual time overtook
     /// (it was given up before it was sent) is tried again a thirtieth of the ttl later: so long
     /// passes then, too.
     void live_through(duration total, client& who) {
+        live_through(total, who, [&] { return least_remaining(who); });
+    }
+    void live_through(duration total, client& who, const std::function<duration()>& remaining) {
         const duration step = ttl / 6;
         for (duration passed{}; passed < total; passed += step) {
             auto before = who.statistics();
@@ -56,8 +68,7 @@ protected:
                     before.renewal_failures = now.renewal_failures;
                     bed->pass(ttl / 30);
                 }
-                return now.lost > before.lost || now.held == 0 ||
-                       least_remaining(who) > ttl * 2 / 3;
+                return now.lost > before.lost || now.held == 0 || remaining() > ttl * 2 / 3;
             });
         }
     }

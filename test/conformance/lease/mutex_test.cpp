@@ -112,7 +112,7 @@ TEST_P(mutex_promise, a_wait_that_runs_out_of_time_leaves_nothing_behind) {
     wait_for_waiters(1);
     bed->pass(ttl / 4 + 1ms);
     EXPECT_EQ(waiter.get().error(), errc::timed_out);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
 }
 
 TEST_P(mutex_promise, a_wait_is_cancelled_by_its_stop_token) {
@@ -124,7 +124,7 @@ TEST_P(mutex_promise, a_wait_is_cancelled_by_its_stop_token) {
     wait_for_waiters(1);
     stop.request_stop();
     EXPECT_EQ(waiter.get().error(), errc::cancelled);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
 }
 
 TEST_P(mutex_promise, a_stop_that_came_before_the_call_ends_it_before_it_asks) {
@@ -163,7 +163,7 @@ TEST_P(mutex_promise, closing_gives_everything_back_and_ends_every_wait) {
     wait_for_waiters(1);
     one.close();
     EXPECT_EQ(waiter.get().error(), errc::invalid_argument);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
     EXPECT_TRUE(is_free("mine"));
     EXPECT_EQ(mine.reason(), loss_reason::closed);
     EXPECT_EQ(one.mutex("x").try_acquire(options()).error(), errc::invalid_argument);
@@ -299,7 +299,7 @@ TEST_P(mutex_promise, who_waits_behind_others_of_its_client_can_time_out_and_be_
     stop.request_stop();
     EXPECT_EQ(behind.get().error(), errc::cancelled);
     EXPECT_EQ(first.get().error(), errc::cancelled);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
 }
 
 TEST_P(mutex_promise, a_lease_passes_on_inside_the_client_as_often_as_it_may) {

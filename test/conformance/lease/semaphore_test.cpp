@@ -85,11 +85,7 @@ TEST_P(semaphore_promise, what_a_crashed_holder_had_comes_back) {
     const auto lost = take_some(gone, 2);
     const auto mine = take_some(one, 1);
     cut->set(interposed_store::line::black_hole);
-    for (duration passed{}; passed < ttl * 3 / 2; passed += ttl / 6) {
-        bed->pass(ttl / 6);
-        // Renewed at a third, and given up a quarter later: time must not outrun that.
-        wait_for("mine to be renewed", [&] { return mine.remaining() > ttl / 2; });
-    }
+    live_through(ttl * 3 / 2, one, [&] { return mine.remaining(); });
     EXPECT_FALSE(lost.held()) << "and it knows";
     EXPECT_EQ(refused(two, 2), errc{});
     EXPECT_EQ(refused(two, 3), errc::busy);

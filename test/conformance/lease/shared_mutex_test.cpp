@@ -243,7 +243,7 @@ TEST_P(shared_promise, a_reader_whose_wait_is_over_leaves_nothing_behind) {
     wait_for_waiters(1);
     bed->pass(ttl / 4 + 1ms);
     EXPECT_EQ(waiter.get().error(), errc::timed_out);
-    EXPECT_EQ(waiting(), 0U);
+    expect_nobody_waits();
     ASSERT_TRUE(std::move(held).release());
     EXPECT_TRUE(bed->leftovers().empty());
 }

@@ -10,10 +10,10 @@ namespace holdfast::detail {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr time_point t0{1h};
+constexpr time_point book_start{1h};
 
 struct book_test : testing::Test {
-    std::shared_ptr<lease_state> lease(time_point granted = t0, duration ttl = 30s,
+    std::shared_ptr<lease_state> lease(time_point granted = book_start, duration ttl = 30s,
                                        duration max_hold = duration::max()) {
         auto made =
             std::make_shared<lease_state>(*lock_name::make("job"), owner_token::draw(chance),
@@ -32,10 +32,10 @@ struct book_test : testing::Test {
 
 TEST_F(book_test, asks_for_a_renewal_at_a_third_of_the_ttl_and_not_before) {
     const auto held = lease();
-    EXPECT_EQ(book.next(), t0 + 10s);
-    EXPECT_TRUE(due(t0 + 10s - 1ns).empty());
-    EXPECT_EQ(due(t0 + 10s).renewals.size(), 1U);
-    EXPECT_TRUE(due(t0 + 11s).empty()) << "a renewal on its way is not sent again";
+    EXPECT_EQ(book.next(), book_start + 10s);
+    EXPECT_TRUE(due(book_start + 10s - 1ns).empty());
+    EXPECT_EQ(due(book_start + 10s).renewals.size(), 1U);
+    EXPECT_TRUE(due(book_start + 11s).empty()) << "a renewal on its way is not sent again";
 }
 
 TEST_F(book_test, a_lease_that_was_taken_away_is_found_by_its_owner_and_broken_once) {
@@ -54,15 +54,15 @@ TEST_F(book_test, a_lease_that_was_taken_away_is_found_by_its_owner_and_broken_o
 
 TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
     const auto held = lease();
-    static_cast<void>(due(t0 + 10s));
-    book.renewed(*held, 30s, t0 + 14s);
-    EXPECT_EQ(held->deadline.load(), believed_until(t0 + 10s, 30s));
-    EXPECT_EQ(book.next(), t0 + 20s);
+    static_cast<void>(due(book_start + 10s));
+    book.renewed(*held, 30s, book_start + 14s);
+    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 10s, 30s));
+    EXPECT_EQ(book.next(), book_start + 20s);
 }
 
 TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_deadline) {
     const auto held = lease();
-    time_point now = t0 + 10s;
+    time_point now = book_start + 10s;
     int tries = 0;
     while (held->ours()) {
         const auto work = due(now);
@@ -74,39 +74,40 @@ TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_dead
         if (held->ours()) now = book.next();
     }
     EXPECT_GE(tries, 10);
-    EXPECT_EQ(now, believed_until(t0, 30s)) << "lost at the deadline: not before, not after";
+    EXPECT_EQ(now, believed_until(book_start, 30s))
+        << "lost at the deadline: not before, not after";
     EXPECT_EQ(held->reason.load(), loss_reason::expired);
 }
 
 TEST_F(book_test, jeopardy_ends_with_a_renewal_that_succeeds) {
     const auto held = lease();
-    static_cast<void>(due(t0 + 10s));
-    book.not_renewed(*held, t0 + 12s);
+    static_cast<void>(due(book_start + 10s));
+    book.not_renewed(*held, book_start + 12s);
     static_cast<void>(due(book.next()));
-    book.renewed(*held, 30s, t0 + 13s);
+    book.renewed(*held, 30s, book_start + 13s);
     EXPECT_EQ(held->status.load(), lease_status::held);
 }
 
 TEST_F(book_test, a_renewal_that_succeeds_after_the_deadline_revives_nothing) {
     const auto held = lease();
-    static_cast<void>(due(t0 + 10s));
-    const auto work = due(t0 + 31s);
+    static_cast<void>(due(book_start + 10s));
+    const auto work = due(book_start + 31s);
     ASSERT_EQ(work.losses.size(), 1U);
-    book.renewed(*held, 30s, t0 + 32s);
+    book.renewed(*held, 30s, book_start + 32s);
     EXPECT_EQ(held->status.load(), lease_status::lost);
     EXPECT_EQ(book.next(), time_point::max());
 }
 
 TEST_F(book_test, a_late_answer_does_not_renew_a_deadline_that_has_passed_unnoticed) {
     const auto held = lease();
-    static_cast<void>(due(t0 + 10s));
-    book.renewed(*held, 30s, t0 + 31s);  // the keeper itself was paused
-    EXPECT_EQ(due(t0 + 31s).losses.size(), 1U);
+    static_cast<void>(due(book_start + 10s));
+    book.renewed(*held, 30s, book_start + 31s);  // the keeper itself was paused
+    EXPECT_EQ(due(book_start + 31s).losses.size(), 1U);
 }
 
 TEST_F(book_test, what_the_engine_refuses_is_lost_at_once) {
     const auto held = lease();
-    static_cast<void>(due(t0 + 10s));
+    static_cast<void>(due(book_start + 10s));
     EXPECT_TRUE(book.refused(*held));
     EXPECT_FALSE(book.refused(*held));
     EXPECT_EQ(held->reason.load(), loss_reason::taken);
@@ -114,27 +115,28 @@ TEST_F(book_test, what_the_engine_refuses_is_lost_at_once) {
 }
 
 TEST_F(book_test, max_hold_ends_a_lease_that_could_be_renewed) {
-    const auto held = lease(t0, 30s, 45s);
+    const auto held = lease(book_start, 30s, 45s);
     for (const auto at : {10s, 20s, 30s, 40s}) {
-        for (const auto& one : due(t0 + at).renewals) book.renewed(*one, 30s, t0 + at);
+        for (const auto& one : due(book_start + at).renewals)
+            book.renewed(*one, 30s, book_start + at);
     }
     EXPECT_TRUE(held->ours());
-    EXPECT_EQ(due(t0 + 45s).losses.size(), 1U);
+    EXPECT_EQ(due(book_start + 45s).losses.size(), 1U);
     EXPECT_EQ(held->reason.load(), loss_reason::max_hold);
 }
 
 TEST_F(book_test, hands_out_no_more_renewals_than_asked_and_the_rest_at_once) {
     std::vector<std::shared_ptr<lease_state>> many;
     for (int i = 0; i < 10; ++i) many.push_back(lease());
-    EXPECT_EQ(book.due(t0 + 10s, 4).renewals.size(), 4U);
-    EXPECT_LE(book.next(), t0 + 10s);
-    EXPECT_EQ(book.due(t0 + 10s, 100).renewals.size(), 6U);
+    EXPECT_EQ(book.due(book_start + 10s, 4).renewals.size(), 4U);
+    EXPECT_LE(book.next(), book_start + 10s);
+    EXPECT_EQ(book.due(book_start + 10s, 100).renewals.size(), 6U);
 }
 
 TEST_F(book_test, keeps_its_order_through_random_keeping_and_forgetting) {
     std::vector<std::shared_ptr<lease_state>> held;
     for (int i = 0; i < 5000; ++i) {
-        const time_point granted = t0 + std::chrono::milliseconds(chance.below(100'000));
+        const time_point granted = book_start + std::chrono::milliseconds(chance.below(100'000));
         if (held.empty() || chance.below(3) > 0) {
             held.push_back(lease(granted, std::chrono::seconds(1 + chance.below(60))));
         } else {

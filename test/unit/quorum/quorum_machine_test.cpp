@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const time_point t0{1000s};
+const time_point vote_start{1000s};
 
 class quorum_of : public testing::Test {
 protected:
@@ -77,7 +77,7 @@ protected:
     seeded_entropy chance{7};
     const lock_name name = *lock_name::make("job");
     const owner_token owner = owner_token::draw(chance);
-    const time_point soon = t0 + 1ms;
+    const time_point soon = vote_start + 1ms;
 };
 
 using testing::ElementsAre;
@@ -86,7 +86,7 @@ using testing::Pair;
 
 TEST_F(quorum_of, asks_every_node_with_the_same_owner) {
     auto m = five(acquire());
-    const auto begun = m.start(t0);
+    const auto begun = m.start(vote_start);
     ASSERT_EQ(begun.sends.size(), 5U);
     for (const auto& out : begun.sends) EXPECT_EQ(std::get<ask::acquire>(out.request).owner, owner);
     EXPECT_FALSE(begun.outcome);
@@ -94,7 +94,7 @@ TEST_F(quorum_of, asks_every_node_with_the_same_owner) {
 
 TEST_F(quorum_of, five_that_draw_the_same_fence_is_granted_by_three_in_one_trip) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     EXPECT_FALSE(m.on_answer(0, granted(7), soon).outcome);
     EXPECT_FALSE(m.on_answer(1, granted(7), soon).outcome);
     const auto third = m.on_answer(2, granted(7), soon);
@@ -106,7 +106,7 @@ TEST_F(quorum_of, five_that_draw_the_same_fence_is_granted_by_three_in_one_trip)
 
 TEST_F(quorum_of, tells_the_largest_fence_only_when_a_majority_is_past_it) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(9), soon));
     const auto third = m.on_answer(2, granted(5), soon);
@@ -118,7 +118,7 @@ TEST_F(quorum_of, tells_the_largest_fence_only_when_a_majority_is_past_it) {
 
 TEST_F(quorum_of, counts_a_later_vote_that_is_past_the_fence_instead_of_an_answer_to_a_raise) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(9), soon));
     static_cast<void>(m.on_answer(2, granted(9), soon));
@@ -131,14 +131,14 @@ TEST_F(quorum_of, spare_fences_are_kept_out_of_others_reach_too) {
     auto asked = acquire();
     asked.spare_fences = 4;
     auto m = of(3, asked);
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     EXPECT_THAT(raised(m.on_answer(1, granted(9), soon)), ElementsAre(Pair(0, 13)));
 }
 
 TEST_F(quorum_of, a_node_that_lost_the_lease_before_it_was_raised_has_no_vote) {
     auto m = of(3, acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(2, away(), soon));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     EXPECT_FALSE(m.on_answer(1, granted(9), soon).outcome);
@@ -149,14 +149,14 @@ TEST_F(quorum_of, a_node_that_lost_the_lease_before_it_was_raised_has_no_vote) {
 
 TEST_F(quorum_of, without_fences_needs_no_raise) {
     quorum_machine m({.request = acquire(), .nodes = 3, .fencing = false});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     EXPECT_TRUE(is_granted(m.on_answer(1, granted(9), soon), 0));
 }
 
 TEST_F(quorum_of, busy_is_told_as_soon_as_a_majority_is_out_of_reach_and_votes_are_undone) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, busy(), soon));
     static_cast<void>(m.on_answer(2, busy(), soon));
@@ -170,7 +170,7 @@ TEST_F(quorum_of, busy_is_told_as_soon_as_a_majority_is_out_of_reach_and_votes_a
 
 TEST_F(quorum_of, even_numbers_settle_a_tie_as_nobodys) {
     auto m = of(4, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(4), soon));
     static_cast<void>(m.on_answer(2, busy(), soon));
@@ -182,7 +182,7 @@ TEST_F(quorum_of, even_numbers_settle_a_tie_as_nobodys) {
 TEST_F(quorum_of, a_vote_whose_end_is_on_its_way_is_no_vote) {
     quorum_machine m(
         {.request = acquire(ask::when_busy::stand_in_line), .nodes = 3, .undone = {{5}, {}, {}}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     const auto old = m.on_answer(0, granted(5), soon);
     EXPECT_THAT(undone(old), ElementsAre(Pair(0, 5)));
     static_cast<void>(m.on_answer(1, granted(6), soon));
@@ -191,21 +191,21 @@ TEST_F(quorum_of, a_vote_whose_end_is_on_its_way_is_no_vote) {
 
 TEST_F(quorum_of, a_new_vote_of_a_node_where_an_older_one_was_undone_counts) {
     quorum_machine m({.request = acquire(), .nodes = 3, .undone = {{5}, {}, {}}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(6), soon));
     EXPECT_TRUE(is_granted(m.on_answer(1, granted(6), soon), 6));
 }
 
 TEST_F(quorum_of, a_node_where_the_owner_is_being_ended_is_not_asked) {
     quorum_machine m({.request = acquire(), .nodes = 3, .leaving = {true, false, false}});
-    EXPECT_EQ(m.start(t0).sends.size(), 2U);
+    EXPECT_EQ(m.start(vote_start).sends.size(), 2U);
 }
 
 TEST_F(quorum_of, votes_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
-    const time_point late = believed_until(t0, ttl);
+    const time_point late = believed_until(vote_start, ttl);
     const auto second = m.on_answer(1, granted(3), late);
     EXPECT_FALSE(second.outcome);
     EXPECT_THAT(undone(second), ElementsAre(Pair(1, 3)));
@@ -216,21 +216,21 @@ TEST_F(quorum_of, votes_that_come_when_the_lease_may_be_over_do_not_count) {
 
 TEST_F(quorum_of, a_no_that_comes_late_is_an_answer_all_the_same) {
     auto m = of(3, acquire());
-    static_cast<void>(m.start(t0));
-    static_cast<void>(m.on_answer(0, busy(), t0 + 2 * ttl));
-    EXPECT_TRUE(says<answer::busy>(m.on_answer(1, busy(), t0 + 2 * ttl)));
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(0, busy(), vote_start + 2 * ttl));
+    EXPECT_TRUE(says<answer::busy>(m.on_answer(1, busy(), vote_start + 2 * ttl)));
 }
 
 TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
     for (const auto otherwise : {ask::when_busy::refuse, ask::when_busy::stand_in_line}) {
         auto won = of(3, acquire(otherwise));
-        static_cast<void>(won.start(t0));
+        static_cast<void>(won.start(vote_start));
         static_cast<void>(won.on_answer(0, granted(3), soon));
         static_cast<void>(won.on_answer(1, granted(3), soon));
         won.end();
         EXPECT_THAT(undone(won.on_answer(2, granted(4), soon)), ElementsAre(Pair(2, 4)));
         auto refused = of(3, acquire(otherwise));
-        static_cast<void>(refused.start(t0));
+        static_cast<void>(refused.start(vote_start));
         static_cast<void>(refused.on_answer(0, busy(), soon));
         static_cast<void>(refused.on_answer(1, busy(), soon));
         refused.end();
@@ -241,7 +241,7 @@ TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
 
 TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_left) {
     auto m = of(3, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(3), soon));
     m.end();
@@ -252,8 +252,8 @@ TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_le
 
 TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
-    static_cast<void>(m.start(t0));
-    const time_point late = believed_until(t0, ttl);
+    static_cast<void>(m.start(vote_start));
+    const time_point late = believed_until(vote_start, ttl);
     static_cast<void>(m.on_answer(0, renewed(), late));
     static_cast<void>(m.on_answer(1, renewed(), late));
     const auto end = m.on_answer(2, renewed(), late);
@@ -263,7 +263,7 @@ TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
 
 TEST_F(quorum_of, too_few_answers_are_unknown_if_any_may_have_been_carried_out) {
     auto m = of(3, acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, silent(), soon));
     const auto end = m.on_answer(2, silent(), soon);
@@ -274,7 +274,7 @@ TEST_F(quorum_of, too_few_answers_are_unknown_if_any_may_have_been_carried_out) 
 
 TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_stays) {
     auto m = of(3, acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, away(), soon));
     const auto end = m.on_answer(2, away(), soon);
@@ -284,7 +284,7 @@ TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_
 
 TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     for (std::size_t i = 0; i < 3; ++i) static_cast<void>(m.on_answer(i, busy(), soon));
     EXPECT_THAT(m.on_answer(3, silent(), soon).leave_at, ElementsAre(3));
     EXPECT_THAT(m.on_answer(4, away(), soon).leave_at, IsEmpty()) << "it was never sent";
@@ -292,7 +292,7 @@ TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) 
 
 TEST_F(quorum_of, a_waiter_looks_when_enough_nodes_may_be_free) {
     auto m = five(acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, busy(900ms), soon));
     static_cast<void>(m.on_answer(1, busy(100ms), soon));
     const auto end = m.on_answer(2, busy(300ms), soon);
@@ -302,7 +302,7 @@ TEST_F(quorum_of, a_waiter_looks_when_enough_nodes_may_be_free) {
 
 TEST_F(quorum_of, renewal_takes_a_majority_and_gives_back_what_a_minority_lost) {
     auto m = five(ask::renew{name, owner, {}, ttl, {9}});
-    EXPECT_EQ(std::get<ask::renew>(m.start(t0).sends[0].request).floor.value, 9U);
+    EXPECT_EQ(std::get<ask::renew>(m.start(vote_start).sends[0].request).floor.value, 9U);
     static_cast<void>(m.on_answer(0, lost(), soon));
     static_cast<void>(m.on_answer(1, renewed(), soon));
     static_cast<void>(m.on_answer(2, renewed(), soon));
@@ -317,7 +317,7 @@ TEST_F(quorum_of, renewal_takes_a_majority_and_gives_back_what_a_minority_lost) 
 
 TEST_F(quorum_of, renewal_is_lost_when_a_majority_cannot_be_reached_any_more) {
     auto m = five(ask::renew{name, owner, {}, ttl, {9}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, lost(), soon));
     static_cast<void>(m.on_answer(1, renewed(), soon));
     static_cast<void>(m.on_answer(2, lost("maintenance"), soon));
@@ -328,7 +328,7 @@ TEST_F(quorum_of, renewal_is_lost_when_a_majority_cannot_be_reached_any_more) {
 
 TEST_F(quorum_of, renewal_that_too_few_answer_has_failed_and_is_not_lost) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, renewed(), soon));
     static_cast<void>(m.on_answer(1, silent(), soon));
     EXPECT_EQ(m.on_answer(2, lost(), soon).outcome->error(), errc::outcome_unknown);
@@ -337,7 +337,7 @@ TEST_F(quorum_of, renewal_that_too_few_answer_has_failed_and_is_not_lost) {
 TEST_F(quorum_of, a_renewal_of_a_grant_that_is_being_undone_does_not_count) {
     quorum_machine m(
         {.request = ask::renew{name, owner, {}, ttl, {9}}, .nodes = 3, .undone = {{5}, {}, {}}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, renewed(), soon));
     static_cast<void>(m.on_answer(1, renewed(), soon));
     EXPECT_FALSE(*m.on_answer(2, away(), soon).outcome);
@@ -345,7 +345,7 @@ TEST_F(quorum_of, a_renewal_of_a_grant_that_is_being_undone_does_not_count) {
 
 TEST_F(quorum_of, release_is_answered_by_a_majority_and_goes_on_at_the_silent) {
     auto m = five(ask::release{name, owner, {}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     EXPECT_THAT(m.on_answer(0, silent(), soon).leave_at, ElementsAre(0));
     static_cast<void>(m.on_answer(1, released(), soon));
     static_cast<void>(m.on_answer(2, released(), soon));
@@ -355,7 +355,7 @@ TEST_F(quorum_of, release_is_answered_by_a_majority_and_goes_on_at_the_silent) {
 
 TEST_F(quorum_of, release_also_leaves_the_lines_of_nodes_that_had_not_granted_it) {
     auto m = of(3, ask::release{name, owner, {}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     const auto first = m.on_answer(0, lost(), soon);
     ASSERT_EQ(first.sends.size(), 1U);
     EXPECT_TRUE(std::holds_alternative<ask::leave>(first.sends[0].request));
@@ -363,7 +363,7 @@ TEST_F(quorum_of, release_also_leaves_the_lines_of_nodes_that_had_not_granted_it
 
 TEST_F(quorum_of, release_of_what_a_majority_does_not_know_is_lost) {
     auto m = of(3, ask::release{name, owner, {}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, released(), soon));
     static_cast<void>(m.on_answer(1, lost(), soon));
     EXPECT_TRUE(says<answer::lost>(m.on_answer(2, lost(), soon)));
@@ -371,7 +371,7 @@ TEST_F(quorum_of, release_of_what_a_majority_does_not_know_is_lost) {
 
 TEST_F(quorum_of, leave_finds_what_any_node_had) {
     auto m = of(3, ask::leave{name, owner, {}});
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, released(true), soon));
     const auto end = m.on_answer(1, released(false), soon);
     ASSERT_TRUE(says<answer::released>(end));
@@ -380,7 +380,7 @@ TEST_F(quorum_of, leave_finds_what_any_node_had) {
 
 TEST_F(quorum_of, says_what_each_node_said_without_the_owner) {
     auto m = five(acquire());
-    static_cast<void>(m.start(t0));
+    static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, busy(), soon));
     static_cast<void>(m.on_answer(2, silent(), soon));
