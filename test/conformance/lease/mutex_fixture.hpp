@@ -43,7 +43,7 @@ protected:
     void wait_for_waiters(std::uint32_t count) {
         wait_for("waiters in line", [&] { return waiting() == count; });
     }
-    /// Whoever left stands in no line. Of a quorum the majority has heard of it; the others do soon.
+    /// Whoever left stands in no line. In a quorum the majority knows at once, the others soon.
     void expect_nobody_waits() {
         if (two.can().fair) {
             EXPECT_EQ(waiting(), 0U);
