@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "engine/awaited_replies.hpp"
 #include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
@@ -11,9 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 namespace holdfast {
@@ -186,33 +185,13 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
 void command_lease_store::exchange_replicated(std::span<const lease_request> requests,
                                               std::span<result<lease_reply>> replies,
                                               time_point give_up) {
-    struct answers {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::vector<std::optional<result<lease_reply>>> in;
-        std::size_t missing;
-    };
-    const auto all = std::make_shared<answers>();
-    all->in.resize(requests.size());
-    all->missing = requests.size();
+    const auto all = std::make_shared<detail::awaited_replies>(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
         stay_known(requests[i], lease_way::full);
         lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
-                       [all, i](result<lease_reply> one) {
-                           const std::scoped_lock guard(all->mutex);
-                           all->in[i] = std::move(one);
-                           if (--all->missing == 0) all->changed.notify_one();
-                       });
+                       [all, i](result<lease_reply> one) { all->put(i, std::move(one)); });
     }
-    std::unique_lock held(all->mutex);
-    while (all->missing > 0 && engine_->time().now() < give_up) {
-        engine_->time().wait_until(held, all->changed, give_up);
-    }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        replies[i] = all->in[i]
-                         ? std::move(*all->in[i])
-                         : fail(errc::outcome_unknown, "the replicas did not answer in time");
-    }
+    all->take(replies, engine_->time(), give_up, "the replicas did not answer in time");
 }
 
 // Two commands that are submitted may part and change their order, so an acquire goes the full way.
