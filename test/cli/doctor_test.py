@@ -160,7 +160,10 @@ class Doctor(Case):
         self.assertEqual(found[master]["replicas"], "unsafe", "nothing stops it when it is cut off")
         for one in group.sentinels:
             self.assertEqual(found[f"sentinel 127.0.0.1:{one.port}"], {"sentinel": "good"})
-        engines.command(group.servers[0].port, "CONFIG", "SET", "min-replicas-to-write", "1")
+        port = group.servers[0].port
+        engines.command(port, "CONFIG", "SET", "min-replicas-to-write", "1")
+        wait_until(lambda: b"min_slaves_good_slaves:2" in engines.command(port, "INFO"),
+                   "the master counts its replicas")
         self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good")
         found = self.everywhere(url.replace("quarantine=2s", "quarantine=off"), FAILURE)
         self.assertEqual(found[master]["quarantine"], "unsafe")
