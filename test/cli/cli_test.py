@@ -11,7 +11,6 @@ they print is checked.
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -105,14 +104,6 @@ class CommandLine(Case):
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
         self.assertIn("ls", self.complete("run", "a", "--", "ls"))
-
-    def test_the_zsh_completion_names_every_command(self):
-        script = holdfast("completion", "zsh").stdout
-        self.assertTrue(script.startswith("#compdef holdfast\n"))
-        for part in ("_holdfast_lock_ls()", "'run[", "--busy-code["):
-            self.assertIn(part, script)
-        if shutil.which("zsh"):
-            subprocess.run(["zsh", "-n"], input=script, text=True, check=True)
 
     def test_an_unknown_command_is_answered_with_the_nearest(self):
         self.expect_misuse(holdfast("dmeo"), "holdfast has no command 'dmeo'",

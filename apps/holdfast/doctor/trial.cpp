@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -59,14 +60,21 @@ std::optional<finding> try_to_wait(client& on, lease held, const std::string& na
     auto other = open(plan.url);
     if (!other) return refused("waiting", plan.where, other.error());
     result<lease> got = fail(errc::unavailable, "nobody asked");
-    std::atomic<bool> over = false;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
     std::jthread waiter([&] {
         got = other->mutex(name).acquire({.ttl = plan.ttl, .wait = plan.ttl});
+        const std::scoped_lock guard(mutex);
         over = true;
+        changed.notify_one();
     });
-    const time_point patience = system_clock().now() + 2s;
-    while (!over && !is_waited_for(on, name) && system_clock().now() < patience) {
-        std::this_thread::sleep_for(5ms);
+    clock& time = system_clock();
+    const time_point patience = time.now() + 2s;
+    while (!is_waited_for(on, name) && time.now() < patience) {
+        std::unique_lock guard(mutex);
+        if (!over) time.wait_until(guard, changed, time.now() + 5ms);
+        if (over) break;
     }
     const auto released = std::move(held).release();
     waiter.join();
