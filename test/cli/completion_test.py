@@ -62,7 +62,8 @@ class Completion(Case):
         place = self.directory()
         (place / "_holdfast").write_text(holdfast("completion", "zsh").stdout)
         shell = Shell(Terminal("-f", "-i", program="zsh", ZDOTDIR=str(place)),
-                      "unsetopt zle_bracketed_paste prompt_sp 2>/dev/null", f"fpath=({place} $fpath)",
+                      "unsetopt zle_bracketed_paste prompt_sp 2>/dev/null",
+                      f"fpath=({place} $fpath)",
                       f"autoload -U compinit && compinit -u -d {place}/dump",
                       "zstyle ':completion:*' verbose no")
         self.addCleanup(shell.close)

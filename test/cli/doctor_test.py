@@ -4,6 +4,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -215,6 +216,22 @@ class Doctor(Case):
         file.write_text("no database, but long enough to look like one\n" * 100)
         found = self.examine(f"sqlite:{file}", FAILURE)
         self.assertEqual((found["lease"]["level"], found["file"]["level"]), ("unsafe", "unsafe"))
+
+    def test_a_file_that_this_user_may_not_write_is_said(self):
+        place = self.directory()
+        place.chmod(0o755)
+        file = place / "leases.db"
+        self.examine(f"sqlite:{file}", SUCCESS)
+        file.chmod(0o444)
+        # root may write anything, so somebody else asks
+        done = subprocess.run([ground.PROGRAM, "doctor", "--format", "json", "--engine",
+                               f"sqlite:{file}"], capture_output=True, text=True, check=False,
+                              env=ground.environment(),
+                              user=65534 if os.geteuid() == 0 else None)
+        self.assertEqual((done.returncode, done.stderr), (FAILURE, ""))
+        found = json.loads(done.stdout.splitlines()[0])
+        self.assertEqual((found["level"], found["where"]), ("unsafe", f"sqlite:{file}"))
+        self.assertIn("let this user write the file", found["mend"])
 
     def test_memory_excludes_nobody_else(self):
         found = self.examine("memory:", FAILURE)

@@ -75,6 +75,7 @@ findings examine_secret(const doctor_options& options, const url& where) {
 
 // The options are the doctor's to know, not to show.
 std::string label_of(const url& where) {
+    if (where.hosts.empty()) return fmt::format("{}:{}", where.scheme, where.path);
     url plain = where;
     plain.options.clear();
     return redacted(plain);
@@ -106,7 +107,10 @@ result<findings> examine(const doctor_options& options) {
                          "take sqlite:/file for one machine, redis://host for many"});
         return found;
     }
-    append(found, try_a_lease(*on, {.url = *text, .where = label, .ttl = trial_ttl(*where)}));
+    append(found, try_a_lease(*on, {.url = *text,
+                                    .where = label,
+                                    .ttl = trial_ttl(*where),
+                                    .in_a_file = where->scheme == "sqlite"}));
     if (where->scheme == "sqlite") append(found, examine_file(*where));
 #ifdef HOLDFAST_APP_REDIS
     if (where->scheme.starts_with("red")) append(found, examine_redis(*where));

@@ -18,6 +18,7 @@ struct trial_plan {
     std::string url;
     std::string where;  ///< For people.
     duration ttl = std::chrono::seconds(5);
+    bool in_a_file = false;
 };
 
 /// Does a lease work here at all: acquire, list, stand in line, be handed it, release? A user with

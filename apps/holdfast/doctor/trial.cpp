@@ -28,7 +28,10 @@ bool is_forbidden(const error& why) {
            why.detail.find("The user executing the script can't") != std::string::npos;
 }
 
-std::string mend_for(const error& why) {
+std::string mend_for(const error& why, const trial_plan& plan) {
+    if (plan.in_a_file) {
+        return why.code == errc::denied ? "let this user write the file and its directory" : "";
+    }
     if (is_forbidden(why)) {
         return "give the user the permissions of docs/guide/redis.md, or mend the password";
     }
@@ -40,13 +43,13 @@ std::string mend_for(const error& why) {
     }
 }
 
-finding refused(std::string about, const std::string& where, const error& why) {
+finding refused(std::string about, const trial_plan& plan, const error& why) {
     if (is_quarantine(why)) {
-        return {level::note, std::move(about), where,
+        return {level::note, std::move(about), plan.where,
                 "it was restarted, and grants nothing until all it may have forgotten is over",
                 "wait until the quarantine is over, and examine it again"};
     }
-    return {level::unsafe, std::move(about), where, why.detail, mend_for(why)};
+    return {level::unsafe, std::move(about), plan.where, why.detail, mend_for(why, plan)};
 }
 
 bool is_waited_for(client& on, const std::string& name) {
@@ -58,7 +61,7 @@ bool is_waited_for(client& on, const std::string& name) {
 std::optional<finding> try_to_wait(client& on, lease held, const std::string& name,
                                    const trial_plan& plan) {
     auto other = open(plan.url);
-    if (!other) return refused("waiting", plan.where, other.error());
+    if (!other) return refused("waiting", plan, other.error());
     result<lease> got = fail(errc::unavailable, "nobody asked");
     std::mutex mutex;
     std::condition_variable changed;
@@ -78,10 +81,10 @@ std::optional<finding> try_to_wait(client& on, lease held, const std::string& na
     }
     const auto released = std::move(held).release();
     waiter.join();
-    if (!released) return refused("lease", plan.where, released.error());
-    if (!got) return refused("waiting", plan.where, got.error());
+    if (!released) return refused("lease", plan, released.error());
+    if (!got) return refused("waiting", plan, got.error());
     const auto last = std::move(*got).release();
-    if (!last) return refused("lease", plan.where, last.error());
+    if (!last) return refused("lease", plan, last.error());
     return std::nullopt;
 }
 
@@ -90,11 +93,11 @@ std::optional<finding> try_to_wait(client& on, lease held, const std::string& na
 findings try_a_lease(client& on, const trial_plan& plan) {
     const std::string name = fmt::format("holdfast/doctor/{}", ::getpid());
     auto held = on.mutex(name).acquire({.ttl = plan.ttl, .wait = 0s});
-    if (!held) return {refused("lease", plan.where, held.error())};
+    if (!held) return {refused("lease", plan, held.error())};
     findings found;
     if (on.can().listing) {
         if (const auto listed = on.list(name); !listed) {
-            found.push_back(refused("listing", plan.where, listed.error()));
+            found.push_back(refused("listing", plan, listed.error()));
             found.back().weight = level::note;
         }
     }

@@ -2,6 +2,7 @@
 #include "engine/redis/command_lease_store.hpp"
 
 #include "engine/awaited_replies.hpp"
+#include "engine/redis/common_draw.hpp"
 #include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
@@ -37,6 +38,37 @@ std::optional<error> unfit_permits(const lease_mode& mode) {
     if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
     return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
                                                      mode.permits, mode.limit, mode.limit)};
+}
+
+/// One that was submitted. It may be answered when its store is gone, the engine being shared.
+struct submission {
+    submission(const command_lease_options& how, lease_request what, lease_way way,
+               std::shared_ptr<contention_memory> memory, time_point until,
+               std::function<void(result<lease_reply>)> done)
+        : options(how),
+          request(std::move(what)),
+          talk(options, request, way),
+          contended(std::move(memory)),
+          give_up(until),
+          tell(std::move(done)) {}
+
+    const command_lease_options options;
+    const lease_request request;
+    lease_dialogue talk;
+    const std::shared_ptr<contention_memory> contended;
+    const time_point give_up;
+    const std::function<void(result<lease_reply>)> tell;
+};
+
+// The engine lives as long as it answers.
+void send(const std::shared_ptr<submission>& one, command_engine& engine) {
+    engine.submit(one->talk.commands()[0], one->give_up, [one, &engine](result<reply> answered) {
+        auto meant = one->talk.hear({&answered, 1});
+        if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
+        if (meant) return one->tell(std::move(*meant));
+        one->talk.speak({});
+        send(one, engine);
+    });
 }
 
 }  // namespace
@@ -156,20 +188,19 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
     }
     while (!left.empty()) {
         std::vector<command> commands;
+        detail::common_draw fences;
         for (const std::size_t i : left) {
             stay_known(requests[i], talks[i].way());
             talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
                                                : std::string_view());
-            commands.insert(commands.end(), talks[i].commands().begin(), talks[i].commands().end());
+            fences.add(talks[i].commands(), commands);
         }
+        fences.end(commands);
         std::vector<result<reply>> answers(commands.size());
         engine_->exchange(commands, answers, give_up);
         std::vector<std::size_t> rest;
-        std::size_t at = 0;
         for (const std::size_t i : left) {
-            const std::size_t count = talks[i].commands().size();
-            auto meant = talks[i].hear({answers.data() + at, count});
-            at += count;
+            auto meant = talks[i].hear(fences.next(talks[i].commands().size(), answers));
             if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
             if (meant) {
                 replies[i] = std::move(*meant);
@@ -195,6 +226,7 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
 }
 
 // Two commands that are submitted may part and change their order, so an acquire goes the full way.
+// A release is one command either way.
 void command_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                                  reply_handler on_reply) {
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
@@ -229,22 +261,12 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    struct pending {
-        lease_request request;
-        lease_commands commands;
-    };
-    const auto one = std::make_shared<pending>(std::move(request));
-    one->commands.make(options_, one->request, channel, lease_way::full);
-    // The answer may come when this store is gone, its engine being shared.
-    engine_->submit(one->commands.commands()[0], give_up,
-                    [one, tell = std::move(done), memory = contended_,
-                     &time = engine_->time()](result<reply> answered) {
-                        auto meant = one->commands.interpret({&answered, 1});
-                        if (one->commands.contended()) {
-                            memory->note(name_of(one->request), time.now());
-                        }
-                        tell(std::move(*meant));
-                    });
+    const bool ends = std::holds_alternative<ask::release>(request);
+    const lease_way way = ends ? way_for(request) : lease_way::full;
+    const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
+                                                  give_up, std::move(done));
+    one->talk.speak(channel);
+    send(one, *engine_);
 }
 
 // A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks
