@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/io_turn.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
 
@@ -34,11 +36,19 @@ public:
     /// Blocks: until all are there, at most until `give_up`. Requires: called once.
     void take(std::span<result<lease_reply>> replies, clock& time, time_point give_up,
               const std::string& silence) {
+        if (io_turn* const turn = io_turn::current()) {
+            turn->serve(give_up, [this] { return complete(); });
+        }
         std::unique_lock held(mutex_);
         while (missing_ > 0 && time.now() < give_up) time.wait_until(held, changed_, give_up);
         for (std::size_t i = 0; i < replies.size(); ++i) {
             replies[i] = in_[i] ? std::move(*in_[i]) : fail(errc::outcome_unknown, silence);
         }
+    }
+
+    [[nodiscard]] bool complete() {
+        const std::scoped_lock guard(mutex_);
+        return missing_ == 0;
     }
 
 private:
