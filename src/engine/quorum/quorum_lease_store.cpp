@@ -71,7 +71,7 @@ void quorum_lease_store::exchange(std::span<const lease_request> requests,
     rounds_->submit({requests.begin(), requests.end()}, give_up,
                     [all](std::size_t i, result<lease_reply> one) { all->put(i, std::move(one)); });
     all->take(replies, time_, give_up, "the nodes did not answer in time");
-    turn.linger(std::min<duration>(time_.now() - asked, std::chrono::milliseconds(1)));
+    turn.linger(std::min<duration>(time_.now() - asked, std::chrono::milliseconds(10)));
 }
 
 void quorum_lease_store::on_push(push_handler handler) {
