@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "raw_pairs.hpp"
 
+#include "pair_threads.hpp"
+
 #include <holdfast/asio.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -10,9 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -30,80 +30,20 @@ const script& compare_and_delete() {
     return s;
 }
 
-double cpu_seconds() {
-    rusage used{};
-    ::getrusage(RUSAGE_SELF, &used);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-    };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 std::string text_of(const result<reply>& r) {
     return r ? to_string(*r) : to_string(r.error());
 }
 
-/// What one worker saw; latencies in microseconds.
-struct worker_log {
-    std::vector<float> pairs;
-    std::uint64_t failures = 0;
-    std::string first_failure;
-
-    void check(const result<reply>& took, const result<reply>& gone) {
-        if (took && !took->is_nil() && gone && gone->number() == 1) return;
-        if (failures++ > 0) return;
-        first_failure = fmt::format("SET {} / delete {}", text_of(took), text_of(gone));
-    }
-};
+void check(worker_log& log, const result<reply>& took, const result<reply>& gone) {
+    if (took && !took->is_nil() && gone && gone->number() == 1) return;
+    log.failed(fmt::format("SET {} / delete {}", text_of(took), text_of(gone)));
+}
 
 std::string key_of(int worker) {
     return fmt::format("bench:pair:{}", worker);
 }
 std::string owner_of(int worker) {
     return fmt::format("{:032x}", worker + 1);
-}
-
-float microseconds(duration d) {
-    return static_cast<float>(d.count()) / 1000.0F;
-}
-
-pairs_result summary(std::string way, int workers, std::vector<worker_log>& logs, double seconds,
-                     double cpu) {
-    pairs_result out{.way = std::move(way), .workers = workers};
-    std::vector<float> all;
-    for (const worker_log& log : logs) {
-        all.insert(all.end(), log.pairs.begin(), log.pairs.end());
-        out.failures += log.failures;
-        if (out.first_failure.empty()) out.first_failure = log.first_failure;
-    }
-    if (all.empty()) return out;
-    std::ranges::sort(all);
-    const auto count = static_cast<double>(all.size());
-    out.pairs_per_second = count / seconds;
-    out.p50_us = static_cast<double>(all[all.size() / 2]);
-    out.p99_us = static_cast<double>(all[all.size() * 99 / 100]);
-    out.client_cpu_us = cpu * 1e6 / count;
-    return out;
-}
-
-/// Runs `work(id, log, stop)` on threads for the given time.
-template <class Work>
-pairs_result on_threads(std::string way, const pairs_options& options, const Work& work) {
-    std::vector<worker_log> logs(static_cast<std::size_t>(options.workers));
-    std::atomic<bool> stop = false;
-    const time_point start = system_clock().now();
-    const double cpu = cpu_seconds();
-    std::vector<std::jthread> threads;
-    for (int id = 0; id < options.workers; ++id) {
-        worker_log& log = logs[static_cast<std::size_t>(id)];
-        log.pairs.reserve(1 << 16);
-        threads.emplace_back([&, id] { work(id, log, stop); });
-    }
-    std::this_thread::sleep_for(options.length);
-    stop = true;
-    threads.clear();
-    const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
-    return summary(std::move(way), options.workers, logs, seconds, cpu_seconds() - cpu);
 }
 
 void thread_pairs(command_engine& engine, int id, worker_log& log, const std::atomic<bool>& stop) {
@@ -116,8 +56,8 @@ void thread_pairs(command_engine& engine, int id, worker_log& log, const std::at
         const auto took = engine.execute(words("SET", key, owner, "NX", "PX", 30000), give_up);
         const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
         const auto gone = engine.execute({drop.view(), repeat::never, &s}, give_up);
-        log.check(took, gone);
-        log.pairs.push_back(microseconds(engine.time().now() - start));
+        check(log, took, gone);
+        log.time(engine.time().now() - start);
     }
 }
 
@@ -135,8 +75,8 @@ boost::asio::awaitable<void> coroutine_pairs(command_engine& engine, int id, wor
         const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
         const command call{drop.view(), repeat::never, &s};
         const auto gone = co_await async_execute(engine, call, give_up, token);
-        log.check(took, gone);
-        log.pairs.push_back(microseconds(engine.time().now() - start));
+        check(log, took, gone);
+        log.time(engine.time().now() - start);
     }
 }
 
@@ -171,7 +111,7 @@ void blocking_pairs(const std::string& host, std::uint16_t port, int id, worker_
         const auto gone = ask(c.get(), {"EVALSHA", sha, "1", key, owner});
         const auto* last = static_cast<const redisReply*>(gone.get());
         if (!took || last == nullptr || last->integer != 1) ++log.failures;
-        log.pairs.push_back(microseconds(system_clock().now() - start));
+        log.time(system_clock().now() - start);
     }
 }
 

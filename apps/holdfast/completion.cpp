@@ -115,7 +115,7 @@ std::string zsh_option(const CLI::Option& option) {
     std::string out;
     const auto names = names_of(option);
     std::string value;
-    if (option.get_type_size() != 0) {
+    if (option.get_items_expected_max() != 0) {
         const std::string choices = choices_of(option);
         value = fmt::format(":{}:{}", zsh_quoted(option.get_type_name()),
                             !choices.empty()
@@ -136,20 +136,29 @@ std::string zsh_name(const CLI::App& words) {
     return name;
 }
 
+// What follows "--" is completed as if it stood alone.
+constexpr const char* zsh_other_command = R"(    local at=${words[(ie)--]}
+    if (( at < CURRENT )); then
+        words=("${(@)words[at + 1,-1]}")
+        (( CURRENT -= at ))
+        _normal
+        return
+    fi
+)";
+
 std::string zsh_script(const CLI::App& top) {
     std::string out = "#compdef holdfast\n# zsh completion, made by 'holdfast completion zsh'\n";
     for_each_app(top, [&](const CLI::App& words) {
-        out += fmt::format(
-            "{}() {{\n    local curcontext=\"$curcontext\" state line\n"
-            "    _arguments -C \\\n",
-            zsh_name(words));
+        out += fmt::format("{}() {{\n    local curcontext=\"$curcontext\" state line\n",
+                           zsh_name(words));
+        if (words.get_name() == "run") out += zsh_other_command;
+        out += "    _arguments -C \\\n";
         for (const CLI::Option* option : words.get_options()) {
             if (!names_of(*option).empty()) out += zsh_option(*option);
         }
         const auto commands = commands_of(words);
         if (commands.empty()) {
-            out += words.get_name() == "run" ? "        '1:name: ' '*::command:_normal'\n}\n"
-                                             : "        '*: : '\n}\n";
+            out += "        '*: : '\n}\n";
             return;
         }
         out +=

@@ -118,7 +118,7 @@ result<client> open(std::string_view text, const client_options& options) {
         std::ranges::transform(detail::engines, known.begin(), &detail::engine::scheme);
         return fail(
             errc::invalid_argument,
-            fmt::format("engine URL: there is no engine '{}:'{} (there is {})", where->scheme,
+            fmt::format("engine URL: there is no engine '{}:'{} (there is {}:)", where->scheme,
                         did_you_mean(where->scheme, known), fmt::join(known, ":, ")));
     }
     if (found->open == nullptr) {

@@ -4,10 +4,13 @@
 #include "redis/link.hpp"
 
 #include "redis/encode.hpp"
+#include "runtime/io_turn.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::redis {
 
@@ -155,7 +158,66 @@ void link::submit(std::unique_ptr<async_ticket> t) {
         return;
     }
     static_cast<void>(t.release());  // the queue's now; finish() takes it back
-    set_off(held);
+    if (!lead_submitted(held)) set_off(held);
+}
+
+class link::led_channel final : public detail::io_turn::guest {
+public:
+    led_channel(link& on, channel& c) : on_(on), c_(c) {}
+    [[nodiscard]] int descriptor() const override { return c_.line->stream().fd(); }
+    [[nodiscard]] int bell() const override { return c_.poke.fd(); }
+    [[nodiscard]] short expects(time_point& wake) override {
+        const lock held(on_.mutex_);
+        c_.reader_wakes = std::min(c_.earliest, wake);
+        wake = c_.reader_wakes;
+        return c_.blocked ? POLLIN | POLLOUT : POLLIN;
+    }
+    // Completions may run here: nothing is locked by a thread that waits.
+    [[nodiscard]] bool serve(short ready, bool rung) override {
+        if (rung) c_.poke.clear();
+        if (!on_.service(c_, ready, nullptr)) return false;
+        on_.write_if_open(c_, 0);
+        return true;
+    }
+    [[nodiscard]] bool busy() const override {
+        const lock held(on_.mutex_);
+        return c_.flying_commands > 0;
+    }
+    void leave() noexcept override { on_.hand_over(c_); }
+
+private:
+    link& on_;
+    channel& c_;
+};
+
+// True: the thread that submits has written, and reads.
+bool link::lead_submitted(lock& held) {
+    channel* const c = current_;
+    detail::io_turn* const turn = detail::io_turn::current();
+    if (turn == nullptr || c == nullptr || c->reader != channel::role::nobody) return false;
+    c->reader = channel::role::caller;
+    c->reader_wakes = time_point::min();
+    c->returning = 0;
+    const bool writes = !std::exchange(c->writing, true);
+    held.unlock();
+    if (writes && !looks_open(*c, time_.now())) return true;
+    if (writes) write_batches(*c);
+    turn->add(std::make_unique<led_channel>(*this, *c));
+    return true;
+}
+
+// False: the server has closed it meanwhile, and it is gone; what is queued gets a new one.
+// Requires: this thread has both roles.
+bool link::looks_open(channel& c, time_point now) {
+    constexpr duration pause = std::chrono::milliseconds(100);
+    if (now - c.last_write <= pause || still_open(c)) return true;
+    ticket_list nobody;
+    {
+        const lock held(mutex_);
+        c.writing = false;
+    }
+    break_channel(c, nobody);
+    return false;
 }
 
 void link::begin(ticket& t) {
@@ -186,14 +248,7 @@ void link::set_off(lock& held) {
 
 // Reads on behalf of all, until its own replies are in.
 void link::lead(ticket& own, channel& c, bool writes) {
-    constexpr duration pause = std::chrono::milliseconds(100);
-    if (writes && own.began - c.last_write > pause && !still_open(c)) {
-        ticket_list nobody;
-        {
-            const lock held(mutex_);
-            c.writing = false;
-        }
-        break_channel(c, nobody);
+    if (writes && !looks_open(c, own.began)) {
         await(own);
         return;
     }

@@ -29,6 +29,8 @@
 ///
 /// - A caller that finds the connection idle takes both and does its own I/O: no thread switch.
 /// - A caller that finds a reader at work writes, if the gate is open, and waits.
+/// - A caller that submits to several links, and then waits for them all, does the same for each
+///   that is idle (runtime/io_turn.hpp).
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 ///
@@ -119,7 +121,12 @@ public:
 private:
     using lock = std::unique_lock<std::mutex>;
 
+    /// A connection that a waiting thread reads by itself (runtime/io_turn.hpp).
+    class led_channel;
+
     // link.cpp: callers
+    [[nodiscard]] bool lead_submitted(lock& held);
+    [[nodiscard]] bool looks_open(channel& c, time_point now);
     [[nodiscard]] bool admit(ticket& t, time_point now);
     void lead(ticket& own, channel& c, bool writes);
     void set_off(lock& held);

@@ -11,7 +11,6 @@ they print is checked.
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,14 +105,6 @@ class CommandLine(Case):
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
         self.assertIn("ls", self.complete("run", "a", "--", "ls"))
 
-    def test_the_zsh_completion_names_every_command(self):
-        script = holdfast("completion", "zsh").stdout
-        self.assertTrue(script.startswith("#compdef holdfast\n"))
-        for part in ("_holdfast_lock_ls()", "'run[", "--busy-code["):
-            self.assertIn(part, script)
-        if shutil.which("zsh"):
-            subprocess.run(["zsh", "-n"], input=script, text=True, check=True)
-
     def test_an_unknown_command_is_answered_with_the_nearest(self):
         self.expect_misuse(holdfast("dmeo"), "holdfast has no command 'dmeo'",
                            "did you mean 'demo'?", "See 'holdfast --help'.")
@@ -146,6 +137,12 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("bench", "handoff", "--workers", "2", "--processes", "2"),
                            "--processes")
         self.expect_misuse(holdfast("bench", "handoff", "--processes", "2"), "in one process")
+        self.expect_misuse(holdfast("bench", "locks", "--processes", "2"), "in one process")
+        self.expect_misuse(holdfast("bench", "locks", "--hung", "1"), "take --engine redlock:")
+        self.expect_misuse(holdfast("bench", "locks", "--names", "2", "--kind", "shared"),
+                           "leave --kind out")
+        self.expect_misuse(holdfast("bench", "keeper", "--engine", "sqlite:"),
+                           "'sqlite:' cannot be measured like this")
 
     def test_a_password_in_an_engine_url_is_never_shown(self):
         done = holdfast("bench", "locks", "--engine", "redis://me:hunter2@localhost:1")
@@ -227,6 +224,59 @@ class CommandLine(Case):
         self.assertGreater(one["server_cpu_us"], 0)
         self.assertGreater(one["reference"]["server_cpu_us"], 0)
         self.assertAlmostEqual(one["commands_per_op"], 3, delta=0.1)
+
+    def expect_latency_ratio(self, figure, *names):
+        self.assertEqual(set(figure["latency_ratio"]), set(names))
+        self.expect_percentiles(figure["latency_us"]["pair"])
+        for name in names:
+            ours = figure["latency_us"][name]["p50"]
+            self.assertAlmostEqual(figure["latency_ratio"][name],
+                                   ours / figure["reference"][name + "_us"], delta=0.01)
+
+    def test_bench_locks_on_sqlite_stands_next_to_statements_by_hand(self):
+        place = self.directory()
+        (one,) = self.figures("locks", "--engine", f"sqlite:{place}/a.db?synchronous=full",
+                              "--seconds", "1", "--rounds", "1")
+        self.assertIn("by hand, WAL, synchronous=full", one["reference"]["name"])
+        self.expect_latency_ratio(one, "pair")
+        self.assertNotIn("server_cpu_us", one)
+        self.assertEqual({file.name for file in place.iterdir() if "bench" in file.name}, set())
+        (one,) = self.figures("locks", "--engine", "sqlite:", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["engine"], "sqlite:")
+        self.assertIn("synchronous=normal", one["reference"]["name"])
+
+    def test_bench_locks_on_redlock_stands_next_to_a_single_redis(self):
+        (one,) = self.figures("locks", "--engine", "redlock:", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["reference"]["name"], "a single Redis, by Holdfast too")
+        self.expect_latency_ratio(one, "acquire", "pair")
+        self.assertGreater(one["commands_per_op"], 10)
+
+    def test_bench_locks_shows_the_longest_acquire_while_a_server_of_a_quorum_hangs(self):
+        (one,) = self.figures("locks", "--engine", "redlock:?fence=off&node_timeout=2s",
+                              "--hung", "1", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["bench"], "locks, 1 hung")
+        longest = one["latency_us"]["acquire"].pop("max")
+        self.expect_percentiles(one["latency_us"]["acquire"])
+        self.assertLessEqual(one["latency_us"]["acquire"]["p99"], longest * 1.001)
+        self.assertLess(longest, 2.2e6)
+
+    def test_bench_locks_takes_several_names_next_to_one(self):
+        (one,) = self.figures("locks", "--engine", "redis:", "--names", "16", "--seconds", "1",
+                              "--rounds", "1")
+        self.assertEqual(one["bench"], "locks, 16 names")
+        self.expect_latency_ratio(one, "acquire", "pair")
+        self.assertAlmostEqual(one["commands_per_op"], 33, delta=1)
+
+    def test_bench_handoff_shows_how_long_a_writer_waits_among_readers(self):
+        (one,) = self.figures("handoff", "--engine", "redis:", "--processes", "2", "--readers",
+                              "5", "--hold", "2ms", "--seconds", "1", "--rounds", "1")
+        self.assertEqual((one["bench"], one["workers"]),
+                         ("handoff to a writer among readers", 6))
+        self.assertGreaterEqual(one["reader_hold_us"], 2000)
+        self.assertGreater(one["writer_bound_us"], 5 * one["reader_hold_us"])
+        self.assertGreater(one["latency_us"]["writer_wait"].pop("max"), 0)
+        self.expect_percentiles(one["latency_us"]["writer_wait"])
+        self.assertGreater(one["per_worker"]["min"], 0)
 
     def test_bench_keeper_loses_nothing(self):
         (one,) = self.figures("keeper", "--leases", "1000", "--ttl", "600ms")

@@ -3,9 +3,23 @@
 """holdfast doctor: each thing that is unsafe is found on a real server, and only there."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import ground
-from ground import FAILURE, SUCCESS, Case, Redis, Terminal, holdfast
+from ground import FAILURE, SUCCESS, Case, Redis, Terminal, holdfast, wait_until
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faultlab"))
+import engines  # pylint: disable=wrong-import-position
+
+# The permissions of docs/guide/redis.md.
+DOCUMENTED = """~lock:* ~{lock:*}:* ~holdfast:* resetchannels &holdfast:grants:* -@all
+    +eval +evalsha +script|load +ping +client|setname +select +time +scan
+    +get +set +del +exists +incrby +pttl +pexpire
+    +zadd +zcard +zrange +zrank +zrem +zscore +hset +hget +hdel +hlen
+    +publish +subscribe +unsubscribe"""
 
 
 class Doctor(Case):
@@ -71,6 +85,122 @@ class Doctor(Case):
         self.assertEqual(found["lease"]["level"], "unsafe")
         self.assertIn("permissions", found["lease"]["mend"])
 
+    def examine_as(self, permissions, code):
+        server = self.server("--appendonly", "yes", "--appendfsync", "always")
+        made = server.cli("ACL", "SETUSER", "app", "on", ">secret", *permissions.split())
+        self.assertEqual(made.stdout, "OK\n")
+        return self.examine(server.url.replace("//", "//app:secret@"), code)
+
+    def test_the_documented_permissions_are_enough(self):
+        found = self.examine_as(DOCUMENTED + " +info +acl|whoami +acl|getuser +config|get",
+                                SUCCESS)
+        self.assertEqual((found["lease"]["level"], found["access"]["level"]), ("good", "good"))
+        self.assertEqual(self.levels(self.examine_as(DOCUMENTED, SUCCESS)),
+                         {"lease": "good", "server": "note"})
+
+    def test_permissions_that_are_enough_only_as_long_as_nobody_waits_are_found(self):
+        for missing, about in (("+zadd", "waiting"), ("&holdfast:grants:*", "lease")):
+            found = self.examine_as(DOCUMENTED.replace(missing, ""), FAILURE)
+            self.assertEqual(found[about]["level"], "unsafe", missing)
+            self.assertIn("permissions", found[about]["mend"])
+
+    def test_a_user_that_may_touch_every_key_is_noted(self):
+        every = DOCUMENTED.replace("~lock:* ~{lock:*}:* ~holdfast:*", "~*")
+        found = self.examine_as(every + " +info +acl|whoami +acl|getuser", SUCCESS)
+        self.assertEqual(found["access"]["level"], "note")
+        self.assertIn("every key", found["access"]["text"])
+
+    def engine(self, kind):
+        made = kind(None)
+        self.addCleanup(made.close)
+        return made
+
+    def everywhere(self, url, code):
+        """The level of each finding by server, and by what it is about."""
+        done = holdfast("doctor", "--format", "json", HOLDFAST_ENGINE=url)
+        self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+        found = {}
+        for line in done.stdout.splitlines():
+            one = json.loads(line)
+            found.setdefault(one["where"], {})[one["about"]] = one["level"]
+        return found
+
+    def test_each_member_of_a_quorum_is_examined(self):
+        quorum = self.engine(engines.Redlock)
+        ports = [server.port for server in quorum.servers]
+        hosts = [f"127.0.0.1:{port}" for port in ports]
+        url = "redlock://" + ",".join(hosts)
+        found = self.everywhere(url, SUCCESS)
+        self.assertEqual(found.pop(url), {"lease": "note"}, "they have just started")
+        self.assertEqual(found, {host: {
+            "version": "good", "clock": "good", "eviction": "good", "persistence": "good",
+            "tls": "good", "access": "note"} for host in hosts})
+        found = self.everywhere(url + "?quarantine=off", FAILURE)
+        self.assertEqual(found[url], {"lease": "good"})
+        self.assertEqual({found[host]["persistence"] for host in hosts}, {"unsafe"})
+        text = holdfast("doctor", HOLDFAST_ENGINE=url + "?quarantine=off").stdout
+        self.assertIn(f"{hosts[0]} and 4 others: Redis", text)
+        self.assertIn(", ".join(hosts) + ": a restart forgets leases", text)
+        engines.command(ports[1], "REPLICAOF", "127.0.0.1", ports[0])
+        wait_until(lambda: b"connected_slaves:1" in engines.command(ports[0], "INFO"),
+                   "the replica comes")
+        found = self.everywhere(url, FAILURE)
+        self.assertEqual((found[hosts[0]]["replicas"], found[hosts[1]]["role"]),
+                         ("unsafe", "unsafe"))
+        quorum.servers[2].kill()
+        self.assertEqual(self.everywhere(url, FAILURE)[hosts[2]], {"server": "unsafe"})
+
+    def test_the_master_and_its_sentinels_are_examined(self):
+        group = self.engine(engines.Sentinel)
+        wait_until(lambda: all(
+            engines.command(one.port, "SENTINEL", "CKQUORUM", "lab").startswith(b"+OK 3")
+            for one in group.sentinels), "the sentinels know each other")
+        url = group.url(None)
+        master = f"master 127.0.0.1:{group.servers[0].port}"
+        found = self.everywhere(url, FAILURE)
+        self.assertEqual(found[master]["replicas"], "unsafe", "nothing stops it when it is cut off")
+        for one in group.sentinels:
+            self.assertEqual(found[f"sentinel 127.0.0.1:{one.port}"], {"sentinel": "good"})
+        port = group.servers[0].port
+        engines.command(port, "CONFIG", "SET", "min-replicas-to-write", "1")
+        wait_until(lambda: b"min_slaves_good_slaves:2" in engines.command(port, "INFO"),
+                   "the master counts its replicas")
+        self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good")
+        found = self.everywhere(url.replace("quarantine=2s", "quarantine=off"), FAILURE)
+        self.assertEqual(found[master]["quarantine"], "unsafe")
+        for one in group.sentinels[:2]:
+            one.kill()
+        found = self.everywhere(url, FAILURE)
+        for one in group.sentinels[:2]:
+            self.assertEqual(found[f"sentinel 127.0.0.1:{one.port}"], {"sentinel": "unsafe"})
+
+    def test_each_master_of_a_cluster_is_examined(self):
+        cluster = self.engine(engines.Cluster)
+        found = self.everywhere(cluster.url(None).replace("quarantine=2s", "quarantine=off"),
+                                FAILURE)
+        masters = [f"127.0.0.1:{node.port}" for node in cluster.servers
+                   if b"role:master" in engines.command(node.port, "INFO", "replication")]
+        self.assertEqual(len(masters), 3)
+        for where in masters:
+            self.assertEqual(found[where], {
+                "version": "good", "clock": "good", "eviction": "good", "persistence": "unsafe",
+                "replicas": "note", "quarantine": "unsafe", "tls": "good", "access": "note"})
+        alone = self.examine(f"redis://{masters[0]}", FAILURE)
+        self.assertEqual(alone["cluster"]["level"], "unsafe")
+        self.assertIn("redis-cluster://", alone["cluster"]["mend"])
+
+    def test_a_clock_that_is_far_off_is_unsafe(self):
+        library = os.environ.get("HOLDFAST_SHIFTED_CLOCK")
+        self.assertTrue(library, "the build says where it is")
+        server = engines.Server(library, "--appendonly", "yes", "--appendfsync", "always")
+        self.addCleanup(server.close)
+        url = f"redis://127.0.0.1:{server.port}"
+        self.assertEqual(self.examine(url, SUCCESS)["clock"]["level"], "good")
+        server.step(-60)
+        found = self.examine(url, FAILURE)["clock"]
+        self.assertEqual(found["level"], "unsafe")
+        self.assertRegex(found["text"], "its clock is (1 min|59.* s|60.* s).* behind ours")
+
     def test_a_file_that_everyone_may_write_is_unsafe(self):
         file = self.directory() / "leases.db"
         found = self.examine(f"sqlite:{file}", SUCCESS)
@@ -86,6 +216,22 @@ class Doctor(Case):
         file.write_text("no database, but long enough to look like one\n" * 100)
         found = self.examine(f"sqlite:{file}", FAILURE)
         self.assertEqual((found["lease"]["level"], found["file"]["level"]), ("unsafe", "unsafe"))
+
+    def test_a_file_that_this_user_may_not_write_is_said(self):
+        place = self.directory()
+        place.chmod(0o755)
+        file = place / "leases.db"
+        self.examine(f"sqlite:{file}", SUCCESS)
+        file.chmod(0o444)
+        # root may write anything, so somebody else asks
+        done = subprocess.run([ground.PROGRAM, "doctor", "--format", "json", "--engine",
+                               f"sqlite:{file}"], capture_output=True, text=True, check=False,
+                              env=ground.environment(),
+                              user=65534 if os.geteuid() == 0 else None)
+        self.assertEqual((done.returncode, done.stderr), (FAILURE, ""))
+        found = json.loads(done.stdout.splitlines()[0])
+        self.assertEqual((found["level"], found["where"]), ("unsafe", f"sqlite:{file}"))
+        self.assertIn("let this user write the file", found["mend"])
 
     def test_memory_excludes_nobody_else(self):
         found = self.examine("memory:", FAILURE)

@@ -117,13 +117,14 @@ class Sqlite:
 
 
 class Terminal:
-    """The program with a terminal of its own, as a shell would start it."""
+    """The program, or another one, with a terminal of its own, as a shell would start it."""
 
-    def __init__(self, *words, columns=80, rows=24, **changes):
+    def __init__(self, *words, program=None, columns=80, rows=24, **changes):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(PROGRAM, [PROGRAM, *words],
-                      environment(**{"TERM": "xterm-256color", **changes}))
+            program = program or PROGRAM
+            os.execvpe(program, [program, *words],
+                       environment(**{"TERM": "xterm-256color", **changes}))
         import fcntl  # pylint: disable=import-outside-toplevel
         import struct  # pylint: disable=import-outside-toplevel
         import termios  # pylint: disable=import-outside-toplevel

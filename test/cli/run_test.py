@@ -276,6 +276,7 @@ class Run:
                             (("a", "--rate", "often", "--", "true"), "'often' is no rate"),
                             (("a", "--ttl", "10s", "--grace", "8s", "--", "true"), "half of --ttl"),
                             (("a", "--shared", "--semaphore", "2", "--", "true"), "not both"),
+                            (("a", "--semaphore", "0", "--", "true"), "from 1 to"),
                             (("a", "--tll", "3s", "--", "true"), "did you mean '--ttl'?")):
             with self.subTest(words):
                 done = self.run_it(*words)

@@ -19,10 +19,11 @@ void add_bench(CLI::App& to, command_list& all) {
         "Examples:\n"
         "  holdfast bench locks --engine memory: --format json\n"
         "  holdfast bench locks --engine redis: --threads 64\n"
+        "  holdfast bench locks --engine redlock: --hung 1\n"
         "  holdfast bench handoff --engine redis://localhost:6379 --processes 8 --hold 1ms\n"
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
-        "redis: without a host starts a redis-server of its own on a free port, and ends it.\n");
+        "redis: and redlock: without a host start redis-servers of their own, and end them.\n");
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);
@@ -31,7 +32,7 @@ void add_bench(CLI::App& to, command_list& all) {
 }
 
 void add_bench_options(CLI::App& to, bench_options& options) {
-    add_text(to, "--engine", options.engine, "What to measure: memory:, redis:, redis://host:port");
+    add_text(to, "--engine", options.engine, options.engines);
     add_choice(to, "--format", options.format, {"table", "json"},
                "For people, or a line for each figure");
     to.add_option("--plot", options.plot, "Draw the figures into this file too")

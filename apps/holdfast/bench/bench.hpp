@@ -22,6 +22,8 @@ struct bench_options {
     std::string format = "table";
     std::string plot{};  ///< Where to draw the figures; empty: nowhere.
     std::string cpus = "shared";
+    /// What --help says of --engine.
+    std::string engines = "What to measure: memory:, redis:, redis://host:port";
 };
 
 void add_bench_options(CLI::App& to, bench_options& options);

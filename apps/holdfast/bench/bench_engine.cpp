@@ -2,12 +2,14 @@
 #include "bench/bench_engine.hpp"
 
 #include "bench/cpu_split.hpp"
+
 #include <holdfast/redis.hpp>
 #include <holdfast/suggest.hpp>
-
 #include <holdfast/url.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <array>
@@ -17,19 +19,88 @@
 namespace holdfast::app {
 namespace {
 
-result<server_place> plain_place(const url& where) {
-    const bool plain =
-        where.scheme == "redis" && where.hosts.size() == 1 && !where.user && !where.password;
-    if (!plain) {
-        constexpr std::array<std::string_view, 2> schemes{"memory", "redis"};
-        return fail(
-            errc::invalid_argument,
-            fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
-                        "(a server of its own) or redis://host:port without a password",
-                        where.scheme, did_you_mean(where.scheme, schemes)));
-    }
+using kind = bench_engine::kind;
+using breadth = bench_engine::breadth;
+
+constexpr int quorum_size = 5;
+
+// "?fence=off" of the URL that was asked for, or nothing.
+std::string_view options_of(std::string_view asked) {
+    const std::size_t at = asked.find('?');
+    return at == std::string_view::npos ? std::string_view() : asked.substr(at);
+}
+
+std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
+    std::vector<std::string_view> schemes{"memory", "redis"};
+    if (allowed == breadth::all) schemes.insert(schemes.end(), {"sqlite", "redlock"});
+    return fail(
+        errc::invalid_argument,
+        fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
+                    "(a server of its own){} or redis://host:port without a password",
+                    scheme, did_you_mean(scheme, schemes),
+                    allowed == breadth::all ? ", sqlite:, redlock: (five of its own)" : ""));
+}
+
+result<server_place> start_server(bench_engine& made) {
+    auto server = own_server::start();
+    if (!server) return std::unexpected(std::move(server.error()));
+    made.owned.push_back(std::move(*server));
+    return server_place{"127.0.0.1", made.owned.back()->port()};
+}
+
+result<void> use_server(bench_engine& made, const url& where, breadth allowed) {
+    const bool plain = where.hosts.size() == 1 && !where.user && !where.password;
+    if (!plain) return cannot(where.scheme, allowed);
     const auto& at = where.hosts.front();
-    return server_place{at.name, at.port.value_or(6379)};
+    made.reference = {at.name, at.port.value_or(6379)};
+    made.servers = {made.reference};
+    const auto there = server_account::read(made.reference);
+    return there ? result<void>() : std::unexpected(there.error());
+}
+
+result<void> use_own_server(bench_engine& made) {
+    auto place = start_server(made);
+    if (!place) return std::unexpected(std::move(place.error()));
+    made.reference = *place;
+    if (made.of == kind::in_process) return {};
+    made.servers = {*place};
+    made.url = fmt::format("redis://127.0.0.1:{}{}", place->port, options_of(made.url));
+    return {};
+}
+
+result<void> use_own_quorum(bench_engine& made) {
+    made.of = kind::quorum;
+    auto single = start_server(made);
+    if (!single) return std::unexpected(std::move(single.error()));
+    made.reference = std::move(*single);
+    std::vector<std::string> hosts;
+    for (int i = 0; i < quorum_size; ++i) {
+        auto place = start_server(made);
+        if (!place) return std::unexpected(std::move(place.error()));
+        hosts.push_back(fmt::format("{}:{}", place->host, place->port));
+        made.servers.push_back(std::move(*place));
+    }
+    // A server that has just started would grant nothing for the length of the quarantine.
+    const std::string_view options = options_of(made.url);
+    const bool says = options.find("quarantine=") != std::string_view::npos;
+    made.url = fmt::format("redlock://{}{}{}", fmt::join(hosts, ","),
+                           options.empty() ? "?" : options, says ? "" : "&quarantine=off");
+    return {};
+}
+
+result<void> use_file(bench_engine& made, const url& where) {
+    made.of = kind::file;
+    std::error_code problem;
+    const std::filesystem::path folder =
+        where.path.empty() ? std::filesystem::temp_directory_path()
+                           : std::filesystem::absolute(where.path, problem).parent_path();
+    auto place = own_directory::make(folder);
+    if (!place) return std::unexpected(std::move(place.error()));
+    made.directory = std::move(*place);
+    if (!where.path.empty()) return {};
+    made.url = fmt::format("sqlite:{}{}", (made.directory.path() / "locks.db").string(),
+                           options_of(made.url));
+    return {};
 }
 
 double cpu_seconds_of(int whom) {
@@ -44,37 +115,34 @@ double cpu_seconds_of(int whom) {
 }  // namespace
 
 // Requires: no thread has been started.
-result<bench_engine> bench_engine::make(const bench_options& options) {
-    const std::string& asked = options.engine;
-    bench_engine made{.label = redacted(asked), .url = asked, .reference = {}};
-    const auto where = parse_url(asked);
+result<bench_engine> bench_engine::make(const bench_options& options, breadth allowed) {
+    bench_engine made{.label = redacted(options.engine), .url = options.engine};
+    const auto where = parse_url(options.engine);
     if (!where) return std::unexpected(where.error());
-    made.in_process = where->scheme == "memory";
-    const bool own = asked == "redis:";
-    if (!made.in_process && !own) {
-        if (options.cpus == "apart") {
-            return fail(errc::invalid_argument,
-                        "--cpus apart: that server is not ours to move; take --engine redis:");
-        }
-        auto place = plain_place(*where);
-        if (!place) return std::unexpected(std::move(place.error()));
-        made.reference = std::move(*place);
-        if (const auto there = server_account::read(made.reference); !there) {
-            return std::unexpected(there.error());
-        }
-        return made;
+    const bool own = where->hosts.empty() && where->path.empty();
+    const bool wide = allowed == breadth::all;
+    const bool split = options.cpus == "apart";
+    result<void> done = cannot(where->scheme, allowed);
+    if (where->scheme == "memory") {
+        made.of = kind::in_process;
+        done = use_own_server(made);
+    } else if (where->scheme == "redis") {
+        done = own ? use_own_server(made) : use_server(made, *where, allowed);
+    } else if (where->scheme == "redlock" && own && wide) {
+        done = use_own_quorum(made);
+    } else if (where->scheme == "sqlite" && wide) {
+        done = use_file(made, *where);
     }
-    auto server = own_server::start();
-    if (!server) return std::unexpected(std::move(server.error()));
-    made.owned = std::move(*server);
-    made.reference = {"127.0.0.1", made.owned->port()};
-    if (options.cpus == "apart") {
-        if (const auto split = split_processors(made.owned->process_id()); !split) {
-            return std::unexpected(split.error());
-        }
-        made.cpus = options.cpus;
+    if (!done) return std::unexpected(std::move(done.error()));
+    if (!split) return made;
+    if (made.owned.size() != 1) {
+        return fail(
+            errc::invalid_argument,
+            "--cpus apart: there is no single server of ours to move; take --engine redis:");
     }
-    if (own) made.url = fmt::format("redis://127.0.0.1:{}", made.owned->port());
+    done = split_processors(made.owned.front()->process_id());
+    if (!done) return std::unexpected(std::move(done.error()));
+    made.cpus = options.cpus;
     return made;
 }
 
@@ -85,9 +153,22 @@ std::optional<std::uint64_t> commands_sent(const client& by) {
 }
 
 std::optional<server_account> bench_engine::account() const {
-    if (in_process) return std::nullopt;
-    const auto seen = server_account::read(reference);
-    return seen ? std::optional(*seen) : std::nullopt;
+    if (servers.empty()) return std::nullopt;
+    server_account all;
+    for (const server_place& one : servers) {
+        const auto seen = server_account::read(one);
+        if (!seen) return std::nullopt;
+        all.cpu_seconds += seen->cpu_seconds;
+        all.commands += seen->commands;
+    }
+    return all;
+}
+
+// Those at the end of what is ours; the first is the reference's.
+void bench_engine::hang(int count) const {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        ::kill(owned[owned.size() - 1 - i]->process_id(), SIGSTOP);
+    }
 }
 
 double own_cpu_seconds() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/bench.hpp"
+#include "bench/own_directory.hpp"
 #include "bench/own_server.hpp"
 #include "bench/server_account.hpp"
 
@@ -10,32 +11,45 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-/// What a measurement runs on, and the Redis that it compares with.
+/// What a measurement runs on, and what it compares with.
 ///
 ///     memory:               the embedded engine; the reference runs on a redis-server of our own
 ///     redis:                a redis-server of our own, for both
 ///     redis://host[:port]   that server, for both
+///     sqlite:[/path]        that file, or one of our own; the reference has another one beside it
+///     redlock:              five redis-servers of our own, and a sixth for the reference
 ///
-/// The reference is a bare loop without the client's comforts, so a server that wants TLS or a
-/// password is refused here.
+/// Options of the URL may follow, as in redlock:?fence=off. The reference is a bare loop without
+/// the client's comforts, so a server that wants TLS or a password is refused here.
 namespace holdfast::app {
 
 struct bench_engine {
+    enum class kind : std::uint8_t { in_process, server, file, quorum };
+    /// Which of them a measurement can run on.
+    enum class breadth : std::uint8_t { redis_and_memory, all };
+
     std::string label;  ///< As it was asked for: "memory:".
     std::string url;    ///< What holdfast::open takes.
-    bool in_process = false;
-    server_place reference;
-    std::unique_ptr<own_server> owned{};
+    kind of = kind::server;
+    server_place reference{};             ///< Not for a file.
+    std::vector<server_place> servers{};  ///< The engine's, as far as they give account.
+    std::vector<std::unique_ptr<own_server>> owned{};
+    own_directory directory{};  ///< For a file.
 
     /// What figures say of the processors.
     std::optional<std::string> cpus{};
 
     /// Errors: invalid_argument, unavailable.
-    [[nodiscard]] static result<bench_engine> make(const bench_options& options);
+    [[nodiscard]] static result<bench_engine> make(const bench_options& options,
+                                                   breadth allowed = breadth::redis_and_memory);
 
-    /// The server's account if the engine is a server.
+    /// What its servers have done so far, all together; nothing if there are none.
     [[nodiscard]] std::optional<server_account> account() const;
+
+    /// Stops the last servers of a quorum: they stay connected, and are silent.
+    void hang(int count) const;
 };
 
 /// How many commands a client has sent to a Redis so far; nothing if its engine is not one.

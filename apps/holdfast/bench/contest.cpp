@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -56,22 +58,46 @@ void note_handoff(contest_table& table, contest_notes& mine, time_point asked, t
     mine.handoff_us[index] = static_cast<float>(count_of(got) - released) / 1000.0F;
 }
 
+void note_wait(contest_notes& mine, time_point asked, time_point got) {
+    const double waited = static_cast<double>((got - asked).count()) / 1000.0;
+    mine.longest_wait_us = std::max(mine.longest_wait_us, waited);
+    if (mine.waits++ < contest_notes::room) {
+        mine.wait_us[mine.waits - 1] = static_cast<float>(waited);
+    }
+}
+
+using taker = std::function<result<lease>(const acquire_options&)>;
+
+taker taker_for(client& on, int id, const contest_options& options) {
+    constexpr std::string_view name = "bench/handoff";
+    if (!options.readers) {
+        return [m = std::make_shared<holdfast::mutex>(on, name)](const acquire_options& how) {
+            return m->acquire(how);
+        };
+    }
+    const auto both = std::make_shared<holdfast::shared_mutex>(on, name);
+    if (id == 0) return [both](const acquire_options& how) { return both->acquire(how); };
+    return [both](const acquire_options& how) { return both->acquire_shared(how); };
+}
+
 void compete(client& on, contest_table& table, int id, const contest_options& options) {
     contest_notes& mine = table.of(id);
-    holdfast::mutex name(on, "bench/handoff");
+    const taker take = taker_for(on, id, options);
     wait_for_start(table);
     clock& time = system_clock();
     const time_point end{duration(table.all().end.load())};
     for (time_point asked = time.now(); asked < end; asked = time.now()) {
-        auto held = name.acquire({.ttl = ttl,
-                                  .wait = end - asked + patience_after_end,
-                                  .local_passes = options.local_passes});
+        auto held = take({.ttl = ttl,
+                          .wait = end - asked + patience_after_end,
+                          .local_passes = options.local_passes});
         const time_point got = time.now();
         if (!held) return note_failure(mine, to_string(held.error()));
         if (got < end) {
-            note_handoff(table, mine, asked, got);
+            if (!options.readers) note_handoff(table, mine, asked, got);
+            if (options.readers && id == 0) note_wait(mine, asked, got);
             ++mine.acquired;
             if (options.hold > duration::zero()) std::this_thread::sleep_for(options.hold);
+            mine.held_us += static_cast<double>((time.now() - got).count()) / 1000.0;
         }
         table.all().released_at.store(count_of(time.now()));
         if (const auto gone = std::move(*held).release(); !gone) {
@@ -97,6 +123,8 @@ result<contest_result> collect(contest_table& table, const contest_options& opti
     contest_result out;
     out.seconds = std::chrono::duration<double>(options.length).count();
     out.commands = table.all().commands.load();
+    double held_us = 0;
+    std::uint64_t read = 0;
     for (int id = 0; id < options.workers; ++id) {
         const contest_notes& one = table.of(id);
         if (one.failure[0] != '\0') return fail(errc::unavailable, one.failure.data());
@@ -104,23 +132,75 @@ result<contest_result> collect(contest_table& table, const contest_options& opti
         const std::size_t kept = std::min<std::size_t>(one.samples, contest_notes::room);
         out.handoff_us.insert(out.handoff_us.end(), one.handoff_us.begin(),
                               one.handoff_us.begin() + static_cast<std::ptrdiff_t>(kept));
+        const std::size_t waits = std::min<std::size_t>(one.waits, contest_notes::room);
+        out.wait_us.insert(out.wait_us.end(), one.wait_us.begin(),
+                           one.wait_us.begin() + static_cast<std::ptrdiff_t>(waits));
+        out.longest_wait_us = std::max(out.longest_wait_us, one.longest_wait_us);
+        if (id == 0) continue;
+        held_us += one.held_us;
+        read += one.acquired;
     }
+    if (options.readers && read > 0) out.mean_reader_us = held_us / static_cast<double>(read);
     return out;
 }
 
-[[noreturn]] void live_as_child(const std::string& url, contest_table& table, int id,
+// The workers of one process share a client: each `options.processes`-th from `first` on.
+[[noreturn]] void live_as_child(const std::string& url, contest_table& table, int first,
                                 const contest_options& options, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() == parent) {
-        auto on = open(url);
-        if (on) {
-            compete(*on, table, id, options);
-            table.all().commands += commands_sent(*on).value_or(0);
-        } else {
-            note_failure(table.of(id), to_string(on.error()));
+    if (::getppid() != parent) ::_exit(0);
+    auto on = open(url);
+    if (on) {
+        std::vector<std::jthread> others;
+        for (int id = first + options.processes; id < options.workers; id += options.processes) {
+            others.emplace_back([&, id] { compete(*on, table, id, options); });
         }
+        compete(*on, table, first, options);
+        others.clear();
+        table.all().commands += commands_sent(*on).value_or(0);
+    } else {
+        note_failure(table.of(first), to_string(on.error()));
     }
     ::_exit(0);
+}
+
+result<contest_result> by_threads(const std::string& url, const contest_options& options) {
+    auto on = open(url);
+    if (!on) return std::unexpected(std::move(on.error()));
+    contest_table table(options.workers);
+    {
+        std::vector<std::jthread> threads;
+        for (int id = 0; id < options.workers; ++id) {
+            threads.emplace_back([&, id] { compete(*on, table, id, options); });
+        }
+        start_all(table, options);
+    }
+    table.all().commands = commands_sent(*on).value_or(0);
+    return collect(table, options);
+}
+
+result<contest_result> by_processes(const std::string& url, const contest_options& options) {
+    contest_table table(options.workers);
+    std::fflush(nullptr);
+    const pid_t parent = ::getpid();
+    std::vector<pid_t> children;
+    for (int first = 0; first < std::min(options.processes, options.workers); ++first) {
+        const pid_t child = ::fork();
+        if (child == 0) live_as_child(url, table, first, options, parent);
+        if (child < 0) {
+            note_failure(table.of(first), "fork: " + std::generic_category().message(errno));
+            break;
+        }
+        children.push_back(child);
+    }
+    start_all(table, options);
+    for (const pid_t child : children) {
+        int status = 0;
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        if (status != 0) return fail(errc::unavailable, "a worker's process died");
+    }
+    return collect(table, options);
 }
 
 }  // namespace
@@ -141,44 +221,8 @@ contest_table::~contest_table() {
     ::munmap(memory_, bytes_);
 }
 
-result<contest_result> contest_of_threads(const std::string& url, const contest_options& options) {
-    auto on = open(url);
-    if (!on) return std::unexpected(std::move(on.error()));
-    contest_table table(options.workers);
-    {
-        std::vector<std::jthread> threads;
-        for (int id = 0; id < options.workers; ++id) {
-            threads.emplace_back([&, id] { compete(*on, table, id, options); });
-        }
-        start_all(table, options);
-    }
-    table.all().commands = commands_sent(*on).value_or(0);
-    return collect(table, options);
-}
-
-result<contest_result> contest_of_processes(const std::string& url,
-                                            const contest_options& options) {
-    contest_table table(options.workers);
-    std::fflush(nullptr);
-    const pid_t parent = ::getpid();
-    std::vector<pid_t> children;
-    for (int id = 0; id < options.workers; ++id) {
-        const pid_t child = ::fork();
-        if (child == 0) live_as_child(url, table, id, options, parent);
-        if (child < 0) {
-            note_failure(table.of(id), "fork: " + std::generic_category().message(errno));
-            break;
-        }
-        children.push_back(child);
-    }
-    start_all(table, options);
-    for (const pid_t child : children) {
-        int status = 0;
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
-        if (status != 0) return fail(errc::unavailable, "a worker's process died");
-    }
-    return collect(table, options);
+result<contest_result> run_contest(const std::string& url, const contest_options& options) {
+    return options.processes > 0 ? by_processes(url, options) : by_threads(url, options);
 }
 
 }  // namespace holdfast::app

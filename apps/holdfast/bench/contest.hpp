@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// Workers that want one and the same name, as threads or as processes.
+/// Workers that want one and the same name, as threads or as processes: all of them for
+/// themselves, or one of them, the writer, among readers.
 ///
 /// What they note is in memory that all of them share, so that both kinds run the same code. Times
 /// are the machine's own clock, which is one for all processes; a worker that gets the name
@@ -20,6 +21,8 @@ namespace holdfast::app {
 
 struct contest_options {
     int workers = 8;
+    int processes = 0;     ///< With a client each, which the workers share out; 0: threads here.
+    bool readers = false;  ///< All but the first want it shared.
     duration hold{};
     duration pause{};
     std::uint32_t local_passes = 0;
@@ -30,9 +33,13 @@ struct contest_options {
 struct contest_notes {
     static constexpr std::size_t room = 1 << 16;
 
-    std::uint64_t acquired = 0;
-    std::uint64_t samples = 0;  ///< Hand-overs timed; the first `room` of them are kept.
+    std::uint64_t acquired;
+    std::uint64_t samples;  ///< Hand-overs timed; the first `room` of them are kept.
     std::array<float, room> handoff_us;
+    std::uint64_t waits;  ///< Of a writer among readers; the first `room` of them are kept.
+    std::array<float, room> wait_us;
+    double longest_wait_us;
+    double held_us;                 ///< All together.
     std::array<char, 200> failure;  ///< Empty if all went well.
 };
 
@@ -65,16 +72,15 @@ struct contest_result {
     double seconds = 0;
     std::vector<std::uint64_t> acquired;  ///< By each worker.
     std::vector<float> handoff_us;
+    std::vector<float> wait_us;  ///< The writer's, among readers …
+    double longest_wait_us = 0;  ///< … and the longest,
+    double mean_reader_us = 0;   ///< … and how long a reader held it, in the mean.
     std::uint64_t commands = 0;  ///< Sent by all, if the engine is a Redis.
 };
 
-/// Threads that share one client. Errors: the first that a worker met.
-[[nodiscard]] result<contest_result> contest_of_threads(const std::string& url,
-                                                        const contest_options& options);
-
-/// Processes with a client each.
-/// Requires: this process has no other thread. Errors: the first that a worker met.
-[[nodiscard]] result<contest_result> contest_of_processes(const std::string& url,
-                                                          const contest_options& options);
+/// Errors: the first that a worker met.
+/// Requires: for processes, this process has no other thread.
+[[nodiscard]] result<contest_result> run_contest(const std::string& url,
+                                                 const contest_options& options);
 
 }  // namespace holdfast::app

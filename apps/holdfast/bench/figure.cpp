@@ -17,6 +17,7 @@ void put(json_object& to, std::string_view name, const std::optional<percentiles
     json_object inner;
     inner.put("p50", value->p50);
     inner.put("p99", value->p99);
+    inner.put("max", value->max);
     to.raw(name, inner.text());
 }
 
@@ -40,8 +41,11 @@ public:
             fmt::format("  {:<18} {:>12}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
     }
     void add(std::string_view name, const std::optional<percentiles>& value) {
-        if (value)
-            add(name, microseconds(value->p50), fmt::format("p99 {}", microseconds(value->p99)));
+        if (!value) return;
+        const std::string longest =
+            value->max ? fmt::format(", longest {}", microseconds(*value->max)) : "";
+        add(name, microseconds(value->p50),
+            fmt::format("p99 {}{}", microseconds(value->p99), longest));
     }
     [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -64,6 +68,8 @@ std::string to_json(const figure& f) {
         inner.put("name", f.reference->name);
         inner.put("per_second", f.reference->per_second);
         inner.put("server_cpu_us", f.reference->server_cpu_us);
+        inner.put("acquire_us", f.reference->acquire_us);
+        inner.put("pair_us", f.reference->pair_us);
         out.raw("reference", inner.text());
     }
     out.put("ratio", f.ratio);
@@ -73,6 +79,12 @@ std::string to_json(const figure& f) {
         inner.put("max", f.ratio_rounds->max);
         out.raw("ratio_rounds", inner.text());
     }
+    if (f.latency_ratio) {
+        json_object inner;
+        inner.put("acquire", f.latency_ratio->acquire);
+        inner.put("pair", f.latency_ratio->pair);
+        out.raw("latency_ratio", inner.text());
+    }
     out.put("client_cpu_us", f.client_cpu_us);
     out.put("server_cpu_us", f.server_cpu_us);
     json_object latency;
@@ -80,6 +92,7 @@ std::string to_json(const figure& f) {
     put(latency, "release", f.release_us);
     put(latency, "pair", f.pair_us);
     put(latency, "handoff", f.handoff_us);
+    put(latency, "writer_wait", f.writer_wait_us);
     if (!latency.empty()) out.raw("latency_us", latency.text());
     if (f.per_worker) {
         out.raw("per_worker",
@@ -93,6 +106,8 @@ std::string to_json(const figure& f) {
     out.put("lost", f.lost);
     out.put("least_slack_ms", f.least_slack_ms);
     out.put("handoff_round_trips", f.handoff_round_trips);
+    out.put("reader_hold_us", f.reader_hold_us);
+    out.put("writer_bound_us", f.writer_bound_us);
     return out.text();
 }
 
@@ -107,6 +122,12 @@ std::string to_table(const figure& f) {
         out.add("ratio", fmt::format("{:.2f}", *f.ratio),
                 fmt::format("rounds {:.2f} to {:.2f}", rounds.min, rounds.max));
     }
+    if (f.latency_ratio && f.latency_ratio->acquire) {
+        out.add("acquire p50", fmt::format("{:.2f} x", *f.latency_ratio->acquire), "the reference");
+    }
+    if (f.latency_ratio) {
+        out.add("pair p50", fmt::format("{:.2f} x", f.latency_ratio->pair), "the reference");
+    }
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {
         const bool both = f.reference && f.reference->server_cpu_us;
@@ -119,6 +140,11 @@ std::string to_table(const figure& f) {
     out.add("hand-over", f.handoff_us);
     if (f.handoff_round_trips) {
         out.add("", fmt::format("{:.2f} round trips", *f.handoff_round_trips));
+    }
+    out.add("writer waited", f.writer_wait_us);
+    if (f.reader_hold_us) out.add("readers held it", microseconds(*f.reader_hold_us), "mean");
+    if (f.writer_bound_us) {
+        out.add("bound", microseconds(*f.writer_bound_us), "5 x that, and 3 round trips");
     }
     if (f.per_worker) {
         out.add("each worker",

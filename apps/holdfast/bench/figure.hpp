@@ -15,12 +15,21 @@ namespace holdfast::app {
 struct percentiles {
     double p50 = 0;
     double p99 = 0;
+    std::optional<double> max{};  ///< Only where it was asked for: it is one sample's word.
 };
 
 struct reference_rate {
     std::string name;
     double per_second = 0;
     std::optional<double> server_cpu_us{};  ///< For each, by the server's own account.
+    std::optional<double> acquire_us{};     ///< Medians.
+    std::optional<double> pair_us{};
+};
+
+/// Our medians over the reference's, where these are what counts.
+struct latency_ratios {
+    std::optional<double> acquire{};
+    double pair = 0;
 };
 
 struct extent {
@@ -42,14 +51,18 @@ struct figure {
     std::optional<std::string> cpus{};  ///< "apart", if the server had a processor of its own.
     std::optional<double> per_second{};
     std::optional<reference_rate> reference{};
-    std::optional<double> ratio{};          ///< The median of the rounds' own ratios …
-    std::optional<spread> ratio_rounds{};   ///< … and how far these lie apart: distrust a wide one.
+    std::optional<double> ratio{};         ///< The median of the rounds' own ratios …
+    std::optional<spread> ratio_rounds{};  ///< … and how far these lie apart: distrust a wide one.
+    std::optional<latency_ratios> latency_ratio{};
     std::optional<double> client_cpu_us{};  ///< This process's CPU time per operation.
     std::optional<double> server_cpu_us{};  ///< The server's.
     std::optional<percentiles> acquire_us{};
     std::optional<percentiles> release_us{};
     std::optional<percentiles> pair_us{};
     std::optional<percentiles> handoff_us{};
+    std::optional<percentiles> writer_wait_us{};  ///< Among readers …
+    std::optional<double> reader_hold_us{};       ///< … that held it for so long in the mean,
+    std::optional<double> writer_bound_us{};      ///< … and what the longest wait is held against.
     /// The median hand-over, in round trips of one blocking connection in the same run.
     std::optional<double> handoff_round_trips{};
     std::optional<extent> per_worker{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// holdfast bench handoff: how fast one name goes from hand to hand.
+// holdfast bench handoff: how fast one name goes from hand to hand, or how long a writer waits for
+// it among readers.
 //
 // The reference is what one connection can do at all: pairs of SET NX PX and compare-and-delete,
 // one after the other, without anybody to wait for. It takes turns with the contest.
@@ -26,13 +27,17 @@ struct handoff_options {
     bench_options common{.engine = "memory:"};
     int workers = 8;
     int processes = 0;
+    int readers = 0;
     int local_passes = 0;
     duration hold{};
     duration pause{};
     int seconds = 5;
     int rounds = 5;
 
-    [[nodiscard]] int count() const { return processes > 0 ? processes : workers; }
+    /// One writer and its readers, or all for themselves.
+    [[nodiscard]] int count() const {
+        return readers > 0 ? 1 + readers : processes > 0 ? processes : workers;
+    }
 };
 
 struct measured {
@@ -44,19 +49,23 @@ struct measured {
     std::vector<double> commands;
     std::vector<std::uint64_t> acquired;
     std::vector<float> handoff_us;
+    std::vector<float> wait_us;
+    double longest_wait_us = 0;
+    std::vector<double> reader_us;
 };
 
 result<double> contest_round(const handoff_options& options, const bench_engine& engine,
                              measured& seen) {
     const contest_options wanted{
         .workers = options.count(),
+        .processes = options.processes,
+        .readers = options.readers > 0,
         .hold = options.hold,
         .pause = options.pause,
         .local_passes = static_cast<std::uint32_t>(options.local_passes),
         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
     const auto before = engine.account();
-    const auto found = options.processes > 0 ? contest_of_processes(engine.url, wanted)
-                                             : contest_of_threads(engine.url, wanted);
+    const auto found = run_contest(engine.url, wanted);
     if (!found) return std::unexpected(found.error());
     const auto total = static_cast<double>(
         std::accumulate(found->acquired.begin(), found->acquired.end(), std::uint64_t{0}));
@@ -70,6 +79,9 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
     std::ranges::transform(seen.acquired, found->acquired, seen.acquired.begin(), std::plus{});
     seen.handoff_us.insert(seen.handoff_us.end(), found->handoff_us.begin(),
                            found->handoff_us.end());
+    seen.wait_us.insert(seen.wait_us.end(), found->wait_us.begin(), found->wait_us.end());
+    seen.longest_wait_us = std::max(seen.longest_wait_us, found->longest_wait_us);
+    seen.reader_us.push_back(found->mean_reader_us);
     return total / found->seconds;
 }
 
@@ -103,36 +115,48 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
     return seen;
 }
 
+figure figure_of(const handoff_options& options, const bench_engine& engine, measured& seen) {
+    const auto [least, most] = std::ranges::minmax(seen.acquired);
+    const auto known = [](const std::vector<double>& values) {
+        return values.empty() ? std::nullopt : std::optional(median(values));
+    };
+    figure out{.bench = "handoff",
+               .engine = engine.label,
+               .workers = options.count(),
+               .seconds = static_cast<double>(options.seconds),
+               .cpus = engine.cpus,
+               .per_second = median(seen.rates),
+               .reference = reference_rate{"one blocking hiredis connection, nobody else",
+                                           median(seen.references)},
+               .ratio = median(seen.ratios),
+               .ratio_rounds = spread_of(seen.ratios),
+               .server_cpu_us = known(seen.server_cpu),
+               .per_worker = extent{least, most},
+               .commands_per_op = known(seen.commands)};
+    const double trip = median(seen.round_trips_us);
+    if (options.readers == 0) {
+        out.handoff_us = percentiles_of(seen.handoff_us);
+        out.handoff_round_trips = out.handoff_us->p50 / trip;
+        return out;
+    }
+    out.bench = "handoff to a writer among readers";
+    out.writer_wait_us = percentiles_of(seen.wait_us);
+    out.writer_wait_us->max = seen.longest_wait_us;
+    out.reader_hold_us = median(seen.reader_us);
+    out.writer_bound_us = 5 * *out.reader_hold_us + 3 * trip;
+    return out;
+}
+
 exit_code run_handoff(const handoff_options& options) {
     const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
-    if (engine->in_process && options.processes > 0) {
+    if (engine->of == bench_engine::kind::in_process && options.processes > 0) {
         return cannot_measure({errc::invalid_argument,
                                "--processes: memory: is in one process; measure redis: instead"});
     }
     auto seen = measure(options, *engine);
     if (!seen) return cannot_measure(seen.error());
-    const auto [least, most] = std::ranges::minmax(seen->acquired);
-    const percentiles handoff = percentiles_of(seen->handoff_us);
-    const auto known = [](const std::vector<double>& values) {
-        return values.empty() ? std::nullopt : std::optional(median(values));
-    };
-    return report({{.bench = "handoff",
-                    .engine = engine->label,
-                    .workers = options.count(),
-                    .seconds = static_cast<double>(options.seconds),
-                    .cpus = engine->cpus,
-                    .per_second = median(seen->rates),
-                    .reference = reference_rate{"one blocking hiredis connection, nobody else",
-                                                median(seen->references)},
-                    .ratio = median(seen->ratios),
-                    .ratio_rounds = spread_of(seen->ratios),
-                    .server_cpu_us = known(seen->server_cpu),
-                    .handoff_us = handoff,
-                    .handoff_round_trips = handoff.p50 / median(seen->round_trips_us),
-                    .per_worker = extent{least, most},
-                    .commands_per_op = known(seen->commands)}},
-                  options.common);
+    return report({figure_of(options, *engine, *seen)}, options.common);
 }
 
 }  // namespace
@@ -146,13 +170,20 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
                                 "Processes with a client each, instead of threads");
     processes->default_str("")->excludes(threads);
+    add_whole(*words, "--readers", options->readers, {1, 1000},
+              "One writer among so many readers, spread over the processes")
+        ->default_str("")
+        ->excludes(threads);
     add_whole(*words, "--local-passes", options->local_passes, {0, 100},
               "Passes inside a process before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each stays away after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
-    words->footer("Example:\n  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n");
+    words->footer(
+        "Examples:\n"
+        "  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n"
+        "  holdfast bench handoff --engine redis: --processes 8 --readers 15 --hold 5ms\n");
     all.push_back({words, [options] { return run_handoff(*options); }});
 }
 

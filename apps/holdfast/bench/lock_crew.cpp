@@ -23,14 +23,14 @@
 #include <memory>
 #include <new>
 #include <thread>
+#include <variant>
 
 namespace holdfast::app {
 namespace {
 
 using namespace std::chrono_literals;
-using taker = std::function<result<lease>()>;
-
-constexpr int timed_each = 16;
+using holding = std::variant<lease, lease_set>;
+using taker = std::function<result<holding>()>;
 
 /// What one worker noted, in memory that its process may share with us.
 struct notes {
@@ -38,6 +38,7 @@ struct notes {
 
     std::uint64_t pairs;
     std::uint64_t samples;
+    float longest_acquire_us;
     std::array<float, room> acquire_us;
     std::array<float, room> release_us;
     std::array<char, 200> failure;  ///< Empty if all went well.
@@ -49,6 +50,7 @@ struct notes {
         const std::size_t at = samples++ % room;
         acquire_us[at] = static_cast<float>(acquire.count()) / 1000.0F;
         release_us[at] = static_cast<float>(release.count()) / 1000.0F;
+        longest_acquire_us = std::max(longest_acquire_us, acquire_us[at]);
     }
 };
 
@@ -79,24 +81,43 @@ private:
     void* memory_;
 };
 
-taker taker_of(client& on, std::string_view kind, const std::string& name) {
-    if (kind == "shared") {
-        return [m = std::make_shared<holdfast::shared_mutex>(on, name)] {
-            return m->acquire_shared();
+// An answer as one of the two kinds of holding.
+result<holding> kept(auto&& held) {
+    if (!held) return std::unexpected(std::move(held.error()));
+    return holding(std::move(*held));
+}
+
+taker taker_of(client& on, const crew_options& options, const std::string& name) {
+    if (options.names > 1) {
+        std::vector<std::string> names;
+        for (int i = 0; i < options.names; ++i) names.push_back(fmt::format("{}/{}", name, i));
+        return [&on, names = std::move(names)] {
+            const std::vector<std::string_view> views(names.begin(), names.end());
+            return kept(on.acquire_all(views));
         };
     }
-    if (kind == "semaphore") {
-        constexpr std::uint32_t permits = 8;
-        return
-            [m = std::make_shared<holdfast::semaphore>(on, name, permits)] { return m->acquire(); };
+    if (options.lock_kind == "shared") {
+        return [m = std::make_shared<holdfast::shared_mutex>(on, name)] {
+            return kept(m->acquire_shared());
+        };
     }
-    return [m = std::make_shared<holdfast::mutex>(on, name)] { return m->acquire(); };
+    if (options.lock_kind == "semaphore") {
+        constexpr std::uint32_t permits = 8;
+        return [m = std::make_shared<holdfast::semaphore>(on, name, permits)] {
+            return kept(m->acquire());
+        };
+    }
+    return [m = std::make_shared<holdfast::mutex>(on, name)] { return kept(m->acquire()); };
+}
+
+result<void> give_back(holding&& held) {
+    return std::visit([](auto& one) { return std::move(one).release(); }, held);
 }
 
 result<void> pair(const taker& take) {
     auto held = take();
     if (!held) return std::unexpected(std::move(held.error()));
-    return std::move(*held).release();
+    return give_back(std::move(*held));
 }
 
 result<void> timed_pair(const taker& take, notes& mine, time_point asked) {
@@ -104,7 +125,7 @@ result<void> timed_pair(const taker& take, notes& mine, time_point asked) {
     auto held = take();
     const time_point got = time.now();
     if (!held) return std::unexpected(std::move(held.error()));
-    auto given_back = std::move(*held).release();
+    auto given_back = give_back(std::move(*held));
     mine.time(got - asked, time.now() - got);
     return given_back;
 }
@@ -113,6 +134,7 @@ struct pace {
     time_point start;
     int workers;
     int rate;
+    int timed_each = 1;
 
     /// When the worker's pair of that number is due.
     [[nodiscard]] time_point due(int worker, std::uint64_t number) const {
@@ -138,31 +160,32 @@ void work(const taker& take, notes& mine, int id, const pace& at, time_point end
         const time_point now = time.now();
         if (now >= end) return;
         done = timed_pair(take, mine, now);
-        for (int i = 1; i < timed_each && done; ++i) done = pair(take);
-        mine.pairs += timed_each;
+        for (int i = 1; i < at.timed_each && done; ++i) done = pair(take);
+        mine.pairs += static_cast<std::uint64_t>(at.timed_each);
     }
     mine.fail_with(to_string(done.error()));
 }
 
 // Once before the clock starts, so that connections and scripts are there. Then all together.
-void take_part(client& on, std::string_view kind, const board& shared, int id,
-               const crew_options& options) {
-    const taker take = taker_of(on, kind, fmt::format("bench/{}", id));
+void take_part(client& on, const board& shared, int id, const crew_options& options) {
+    const taker take = taker_of(on, options, fmt::format("bench/{}", id));
     notes& mine = shared.of(id);
     const auto warm = pair(take);
     if (!warm) mine.fail_with(to_string(warm.error()));
     shared.all().ready.fetch_add(1);
     while (shared.all().start.load() == 0) std::this_thread::sleep_for(200us);
     const time_point start{duration(shared.all().start.load())};
-    if (warm) work(take, mine, id, {start, options.workers, options.rate}, start + options.length);
+    const pace at{start, options.workers, options.rate, options.timed_each};
+    if (warm) work(take, mine, id, at, start + options.length);
 }
 
 // A worker that cannot begin is ready too: it has noted why.
-time_point start_all(const board& shared, int workers) {
+time_point start_all(const board& shared, int workers, const crew_options& options) {
     const time_point patience = system_clock().now() + 20s;
     while (shared.all().ready.load() < workers && system_clock().now() < patience) {
         std::this_thread::sleep_for(200us);
     }
+    if (options.when_ready) options.when_ready();
     const time_point start = system_clock().now();
     shared.all().start.store(start.time_since_epoch().count());
     return start;
@@ -175,12 +198,14 @@ result<crew_result> collect(const board& shared, int workers) {
         if (one.failure[0] != '\0') return fail(errc::unavailable, one.failure.data());
         out.pairs += one.pairs;
         out.per_worker.push_back(one.pairs);
-        const auto kept =
+        const auto count =
             static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(one.samples, notes::room));
         out.acquire_us.insert(out.acquire_us.end(), one.acquire_us.begin(),
-                              one.acquire_us.begin() + kept);
+                              one.acquire_us.begin() + count);
         out.release_us.insert(out.release_us.end(), one.release_us.begin(),
-                              one.release_us.begin() + kept);
+                              one.release_us.begin() + count);
+        out.longest_acquire_us =
+            std::max(out.longest_acquire_us, static_cast<double>(one.longest_acquire_us));
     }
     return out;
 }
@@ -189,16 +214,15 @@ double seconds_since(time_point start) {
     return std::chrono::duration<double>(system_clock().now() - start).count();
 }
 
-result<crew_result> by_threads(const std::string& url, std::string_view kind,
-                               const crew_options& options) {
+result<crew_result> by_threads(const std::string& url, const crew_options& options) {
     auto on = open(url);
     if (!on) return std::unexpected(std::move(on.error()));
     const board shared(options.workers);
     std::vector<std::jthread> threads;
     for (int id = 0; id < options.workers; ++id) {
-        threads.emplace_back([&, id] { take_part(*on, kind, shared, id, options); });
+        threads.emplace_back([&, id] { take_part(*on, shared, id, options); });
     }
-    const time_point start = start_all(shared, options.workers);
+    const time_point start = start_all(shared, options.workers, options);
     const double cpu = own_cpu_seconds();
     const auto sent = commands_sent(*on);
     threads.clear();
@@ -210,13 +234,13 @@ result<crew_result> by_threads(const std::string& url, std::string_view kind,
     return out;
 }
 
-[[noreturn]] void live_as_child(const std::string& url, std::string_view kind, const board& shared,
-                                int id, const crew_options& options, pid_t parent) {
+[[noreturn]] void live_as_child(const std::string& url, const board& shared, int id,
+                                const crew_options& options, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == parent) {
         auto on = open(url);
         if (on) {
-            take_part(*on, kind, shared, id, options);
+            take_part(*on, shared, id, options);
             shared.all().commands += commands_sent(*on).value_or(0);
         } else {
             shared.of(id).fail_with(to_string(on.error()));
@@ -226,8 +250,7 @@ result<crew_result> by_threads(const std::string& url, std::string_view kind,
     ::_exit(0);
 }
 
-result<crew_result> by_processes(const std::string& url, std::string_view kind,
-                                 const crew_options& options) {
+result<crew_result> by_processes(const std::string& url, const crew_options& options) {
     const board shared(options.workers);
     std::fflush(nullptr);
     const pid_t parent = ::getpid();
@@ -235,14 +258,14 @@ result<crew_result> by_processes(const std::string& url, std::string_view kind,
     std::vector<pid_t> children;
     for (int id = 0; id < options.workers; ++id) {
         const pid_t child = ::fork();
-        if (child == 0) live_as_child(url, kind, shared, id, options, parent);
+        if (child == 0) live_as_child(url, shared, id, options, parent);
         if (child < 0) {
             shared.of(id).fail_with("fork: " + std::generic_category().message(errno));
             break;
         }
         children.push_back(child);
     }
-    const time_point start = start_all(shared, static_cast<int>(children.size()));
+    const time_point start = start_all(shared, static_cast<int>(children.size()), options);
     bool died = false;
     for (const pid_t child : children) {
         int status = 0;
@@ -259,10 +282,9 @@ result<crew_result> by_processes(const std::string& url, std::string_view kind,
     return out;
 }
 
-result<crew_result> by_tasks(const std::string& url, std::string_view kind,
-                             const crew_options& options) {
-    if (kind != "mutex") {
-        return fail(errc::unsupported, "--tasks: coroutines are measured with --kind mutex");
+result<crew_result> by_tasks(const std::string& url, const crew_options& options) {
+    if (options.lock_kind != "mutex" || options.names > 1 || options.when_ready) {
+        return fail(errc::unsupported, "--tasks: coroutines are measured with one mutex each");
     }
     auto on = open(url);
     if (!on) return std::unexpected(std::move(on.error()));
@@ -270,13 +292,13 @@ result<crew_result> by_tasks(const std::string& url, std::string_view kind,
     for (int id = 0; id < options.workers; ++id) {
         names.push_back(std::make_unique<holdfast::mutex>(*on, fmt::format("bench/{}", id)));
     }
-    if (auto warm = pair([&] { return names.front()->acquire(); }); !warm) {
+    if (auto warm = pair([&] { return kept(names.front()->acquire()); }); !warm) {
         return std::unexpected(std::move(warm.error()));
     }
     const double cpu = own_cpu_seconds();
     const auto sent = commands_sent(*on);
     const time_point start = system_clock().now();
-    const pace at{start, options.workers, options.rate};
+    const pace at{start, options.workers, options.rate, options.timed_each};
     auto logs = bench::lock_pairs_by_coroutines(
         names, options.length,
         [&](int task, std::uint64_t number) { return at.due(task, number); });
@@ -300,14 +322,15 @@ std::vector<std::string> lock_kinds() {
     return {"mutex", "shared", "semaphore"};
 }
 
-result<crew_result> run_lock_crew(const std::string& url, std::string_view lock_kind,
-                                  const crew_options& options) {
-    switch (options.of) {
-        case crew_options::kind::processes: return by_processes(url, lock_kind, options);
-        case crew_options::kind::tasks: return by_tasks(url, lock_kind, options);
-        case crew_options::kind::threads: break;
-    }
-    return by_threads(url, lock_kind, options);
+result<crew_result> run_lock_crew(const std::string& url, const crew_options& options) {
+    using kind = crew_options::kind;
+    auto out = options.of == kind::processes ? by_processes(url, options)
+               : options.of == kind::tasks   ? by_tasks(url, options)
+                                             : by_threads(url, options);
+    if (!out) return out;
+    out->pair_us.resize(out->acquire_us.size());
+    std::ranges::transform(out->acquire_us, out->release_us, out->pair_us.begin(), std::plus{});
+    return out;
 }
 
 }  // namespace holdfast::app

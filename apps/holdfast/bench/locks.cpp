@@ -9,148 +9,138 @@
 #include "bench/bench_engine.hpp"
 #include "bench/figure.hpp"
 #include "bench/lock_crew.hpp"
+#include "bench/locks_reference.hpp"
 #include "bench/progress.hpp"
 #include "option_types.hpp"
-#include "raw_pairs.hpp"
-
-#include <holdfast/redis.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
-#include <thread>
 
 namespace holdfast::app {
 namespace {
 
 struct locks_options {
-    bench_options common{.engine = "memory:"};
+    bench_options common{.engine = "memory:",
+                         .engines = "memory:, sqlite:, redis:, redis://host, redlock:"};
     std::string kind = "mutex";
     int threads = 1;
     int processes = 0;
     int tasks = 0;
+    int names = 1;
+    int hung = 0;
     int rate = 0;
     int seconds = 5;
     int rounds = 5;
-
-    [[nodiscard]] int count() const {
-        return processes > 0 ? processes : tasks > 0 ? tasks : threads;
-    }
-    [[nodiscard]] crew_options crew() const {
-        using kind_of = crew_options::kind;
-        const auto of = processes > 0 ? kind_of::processes
-                        : tasks > 0   ? kind_of::tasks
-                                      : kind_of::threads;
-        return {.of = of,
-                .workers = count(),
-                .rate = rate,
-                .length = std::chrono::milliseconds(1000 * seconds / rounds)};
-    }
 };
+
+crew_options crew_of(const locks_options& options, const bench_engine& engine) {
+    using kind_of = crew_options::kind;
+    const int workers = options.processes > 0 ? options.processes
+                        : options.tasks > 0   ? options.tasks
+                                              : options.threads;
+    crew_options crew{.of = options.processes > 0 ? kind_of::processes
+                            : options.tasks > 0   ? kind_of::tasks
+                                                  : kind_of::threads,
+                      .workers = workers,
+                      .rate = options.rate,
+                      .names = options.names,
+                      .lock_kind = options.kind,
+                      .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds),
+                      .timed_each = engine.of == bench_engine::kind::in_process ? 16 : 1};
+    if (options.hung > 0) {
+        crew.when_ready = [&engine, count = options.hung] { engine.hang(count); };
+    }
+    return crew;
+}
 
 /// What all rounds together saw.
 struct measured {
     std::vector<double> rates;
-    std::vector<double> references;
     std::vector<double> ratios;
     std::vector<double> client_cpu;
     std::vector<double> server_cpu;
-    std::vector<double> plain_cpu;
     std::vector<double> commands;
     std::vector<std::uint64_t> per_worker;
     std::vector<float> acquire_us;
     std::vector<float> release_us;
-    std::string reference_name;
+    std::vector<float> pair_us;
+    double longest_acquire_us = 0;
+
+    // The reference's.
+    std::vector<double> references;
+    std::vector<double> reference_cpu;
+    std::vector<double> reference_acquire_us;
+    std::vector<double> reference_pair_us;
 };
+
+std::optional<double> known(const std::vector<double>& values) {
+    return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+void append(std::vector<float>& to, const std::vector<float>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
 
 class locks_bench {
 public:
     locks_bench(const locks_options& options, const bench_engine& engine)
-        : options_(options), engine_(engine) {}
+        : options_(options),
+          engine_(engine),
+          crew_(crew_of(options, engine)),
+          reference_(engine, crew_) {}
 
     result<figure> run();
 
 private:
     result<double> our_round();
     result<double> reference_round();
-    result<double> blocking_round();
-    result<double> pipelined_round();
-    [[nodiscard]] std::chrono::milliseconds slice() const {
-        return std::chrono::milliseconds(1000 * options_.seconds / options_.rounds);
-    }
     [[nodiscard]] figure summary();
+    void compare(figure& out) const;
 
     const locks_options& options_;
     const bench_engine& engine_;
+    const crew_options crew_;
+    const locks_reference reference_;
     measured seen_;
 };
 
 result<double> locks_bench::our_round() {
     const auto before = engine_.account();
-    auto seen = run_lock_crew(engine_.url, options_.kind, options_.crew());
+    auto seen = run_lock_crew(engine_.url, crew_);
     if (!seen) return std::unexpected(std::move(seen.error()));
     const auto count = static_cast<double>(seen->pairs);
     if (count == 0) return fail(errc::unavailable, "no pair was done in a whole round");
     seen_.client_cpu.push_back(seen->cpu_seconds * 1e6 / count);
-    if (const auto after = engine_.account(); after && before) {
+    const auto after = engine_.account();
+    if (after && before) {
         seen_.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / count);
     }
-    if (seen->commands) seen_.commands.push_back(static_cast<double>(*seen->commands) / count);
+    if (seen->commands) {
+        seen_.commands.push_back(static_cast<double>(*seen->commands) / count);
+    } else if (after && before) {
+        seen_.commands.push_back((after->commands - before->commands) / count);
+    }
     seen_.per_worker.resize(seen->per_worker.size());
     std::ranges::transform(seen_.per_worker, seen->per_worker, seen_.per_worker.begin(),
                            std::plus{});
-    seen_.acquire_us.insert(seen_.acquire_us.end(), seen->acquire_us.begin(),
-                            seen->acquire_us.end());
-    seen_.release_us.insert(seen_.release_us.end(), seen->release_us.begin(),
-                            seen->release_us.end());
+    append(seen_.acquire_us, seen->acquire_us);
+    append(seen_.release_us, seen->release_us);
+    append(seen_.pair_us, seen->pair_us);
+    seen_.longest_acquire_us = std::max(seen_.longest_acquire_us, seen->longest_acquire_us);
     return count / seen->seconds;
 }
 
-// A bare connection for each thread, as one would write it by hand.
-result<double> locks_bench::blocking_round() {
-    seen_.reference_name = fmt::format("blocking hiredis, {} connection{}, unfenced",
-                                       options_.count(), options_.count() == 1 ? "" : "s");
-    const auto before = engine_.account();
-    const time_point start = system_clock().now();
-    const auto r = bench::pairs_by_blocking_pool(engine_.reference.host, engine_.reference.port,
-                                                 {.workers = options_.count(), .length = slice()});
-    const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
-    if (r.failures > 0 || r.pairs_per_second <= 0) {
-        return fail(errc::unavailable, "the reference's connection failed");
-    }
-    if (const auto after = engine_.account(); after && before) {
-        seen_.plain_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 /
-                                  (r.pairs_per_second * seconds));
-    }
-    return r.pairs_per_second;
-}
-
-// What the server can do at most, by redis-benchmark; and what a plain pair costs it when it comes
-// by the same client and as many threads.
-result<double> locks_bench::pipelined_round() {
-    seen_.reference_name = "redis-benchmark -c 64 -P 16, unfenced";
-    auto raw =
-        open_redis(fmt::format("redis://{}:{}", engine_.reference.host, engine_.reference.port));
-    if (!raw) return std::unexpected(std::move(raw.error()));
-    const auto before = engine_.account();
-    const time_point start = system_clock().now();
-    const auto r = bench::pairs_by_threads(**raw, {.workers = options_.count(), .length = slice()});
-    const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
-    if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
-    if (const auto after = engine_.account(); after && before) {
-        seen_.plain_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 /
-                                  (r.pairs_per_second * seconds));
-    }
-    return bench::benchmark_pair_limit(engine_.reference.host, engine_.reference.port, 64, 16);
-}
-
 result<double> locks_bench::reference_round() {
-    constexpr int enough_to_fill_a_pipeline = 64;
-    const bool pipelined = !engine_.in_process && options_.count() >= enough_to_fill_a_pipeline;
-    return pipelined ? pipelined_round() : blocking_round();
+    const auto seen = reference_.run();
+    if (!seen) return std::unexpected(seen.error());
+    seen_.references.push_back(seen->per_second);
+    if (seen->server_cpu_us) seen_.reference_cpu.push_back(*seen->server_cpu_us);
+    if (seen->acquire_us) seen_.reference_acquire_us.push_back(*seen->acquire_us);
+    if (seen->pair_us) seen_.reference_pair_us.push_back(*seen->pair_us);
+    return seen->per_second;
 }
 
 result<figure> locks_bench::run() {
@@ -159,28 +149,21 @@ result<figure> locks_bench::run() {
         shown.step("Holdfast");
         const auto ours = our_round();
         if (!ours) return std::unexpected(ours.error());
-        if (options_.rate > 0) {
-            seen_.rates.push_back(*ours);
-            continue;
-        }
+        seen_.rates.push_back(*ours);
+        if (options_.rate > 0) continue;
         shown.step("reference");
         const auto reference = reference_round();
         if (!reference) return std::unexpected(reference.error());
-        seen_.rates.push_back(*ours);
-        seen_.references.push_back(*reference);
         seen_.ratios.push_back(*ours / *reference);
     }
     return summary();
 }
 
 figure locks_bench::summary() {
-    const auto known = [](const std::vector<double>& values) {
-        return values.empty() ? std::nullopt : std::optional(median(values));
-    };
     const auto [least, most] = std::ranges::minmax(seen_.per_worker);
     figure out{.bench = options_.kind == "mutex" ? "locks" : "locks " + options_.kind,
                .engine = engine_.label,
-               .workers = options_.count(),
+               .workers = crew_.workers,
                .seconds = static_cast<double>(options_.seconds),
                .cpus = engine_.cpus,
                .per_second = median(seen_.rates),
@@ -190,17 +173,55 @@ figure locks_bench::summary() {
                .release_us = percentiles_of(seen_.release_us),
                .per_worker = extent{least, most},
                .commands_per_op = known(seen_.commands)};
-    if (seen_.ratios.empty()) return out;
-    out.reference =
-        reference_rate{seen_.reference_name, median(seen_.references), known(seen_.plain_cpu)};
-    out.ratio = median(seen_.ratios);
-    out.ratio_rounds = spread_of(seen_.ratios);
+    if (options_.names > 1) out.bench += fmt::format(", {} names", options_.names);
+    if (options_.hung > 0) {
+        out.bench += fmt::format(", {} hung", options_.hung);
+        out.acquire_us->max = seen_.longest_acquire_us;
+    }
+    if (!seen_.ratios.empty()) compare(out);
     return out;
 }
 
+void locks_bench::compare(figure& out) const {
+    out.reference = reference_rate{.name = reference_.name(),
+                                   .per_second = median(seen_.references),
+                                   .server_cpu_us = known(seen_.reference_cpu),
+                                   .acquire_us = known(seen_.reference_acquire_us),
+                                   .pair_us = known(seen_.reference_pair_us)};
+    out.ratio = median(seen_.ratios);
+    out.ratio_rounds = spread_of(seen_.ratios);
+    if (!out.reference->pair_us) return;
+    std::vector<float> pairs = seen_.pair_us;
+    out.pair_us = percentiles_of(pairs);
+    out.latency_ratio = latency_ratios{.pair = out.pair_us->p50 / *out.reference->pair_us};
+    if (out.reference->acquire_us) {
+        out.latency_ratio->acquire = out.acquire_us->p50 / *out.reference->acquire_us;
+    }
+}
+
+std::optional<error> unfit(const locks_options& options, const bench_engine& engine) {
+    const auto wrong = [](std::string text) {
+        return error{errc::invalid_argument, std::move(text)};
+    };
+    if (options.hung > 0 && engine.of != bench_engine::kind::quorum) {
+        return wrong("--hung: servers are stopped only in a quorum; take --engine redlock:");
+    }
+    if (options.names > 1 && options.kind != "mutex") {
+        return wrong("--names: several names together are taken exclusively; leave --kind out");
+    }
+    if (options.processes > 0 && engine.of == bench_engine::kind::in_process) {
+        return wrong("--processes: memory: is in one process; measure redis: instead");
+    }
+    return std::nullopt;
+}
+
 exit_code run_locks(const locks_options& options) {
-    const auto engine = bench_engine::make(options.common);
+    auto engine = bench_engine::make(options.common, bench_engine::breadth::all);
     if (!engine) return cannot_measure(engine.error());
+    if (const auto why = unfit(options, *engine)) return cannot_measure(*why);
+    if (options.hung > 0) {
+        engine->servers.resize(engine->servers.size() - static_cast<std::size_t>(options.hung));
+    }
     const auto found = locks_bench(options, *engine).run();
     if (!found) return cannot_measure(found.error());
     return report({*found}, options.common);
@@ -222,17 +243,24 @@ void add_bench_locks(CLI::App& to, command_list& all) {
     auto* tasks = add_whole(*words, "--tasks", options->tasks, {1, 100'000},
                             "Coroutines on one thread, instead of threads");
     tasks->default_str("")->excludes(threads)->excludes(processes);
+    add_whole(*words, "--names", options->names, {1, 1000},
+              "So many at once, next to one; by acquire_all");
+    add_whole(*words, "--hung", options->hung, {1, 2},
+              "Servers of redlock: that stop answering when all are ready")
+        ->default_str("");
     add_whole(*words, "--rate", options->rate, {1, 10'000'000},
               "Pairs a second, not as fast as they can; no reference")
         ->default_str("");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
     words->footer(
-        "The reference is one SET NX PX and one compare-and-delete script, unfenced: by a "
-        "blocking\n"
-        "hiredis connection for each thread, or by redis-benchmark when 64 threads or more measure "
-        "a\n"
-        "Redis. For memory: it runs on a redis-server that is started and ended here.\n");
+        "The reference is SET NX PX and a compare-and-delete script, unfenced: by blocking "
+        "hiredis\n"
+        "connections, or by redis-benchmark for 64 threads on Redis. For sqlite: it is statements "
+        "by\n"
+        "hand in another file, for redlock: a single Redis, for several names one of them. Options "
+        "go\n"
+        "with the URL: redlock:?fence=off. Servers without a host are started and ended here.\n");
     all.push_back({words, [options] { return run_locks(*options); }});
 }
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -58,25 +57,30 @@ std::uint16_t free_port() {
 }  // namespace
 
 result<std::unique_ptr<own_server>> own_server::start() {
-    std::string pattern = std::filesystem::temp_directory_path() / "holdfast-bench-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) {
-        return fail(errc::unavailable, "cannot make a temporary directory: " + pattern);
-    }
-    std::unique_ptr<own_server> made(new own_server(free_port(), pattern));
+    auto place = own_directory::make(std::filesystem::temp_directory_path());
+    if (!place) return std::unexpected(std::move(place.error()));
+    std::unique_ptr<own_server> made(new own_server(free_port(), std::move(*place)));
     if (const auto spawned = made->spawn(); !spawned) return std::unexpected(spawned.error());
     if (const auto up = made->wait_until_it_serves(); !up) return std::unexpected(up.error());
     return made;
 }
 
 result<void> own_server::spawn() {
-    std::vector<std::string> words{
-        "redis-server",     "--port", std::to_string(port_), "--bind", "127.0.0.1",
-        "--save",           "",       "--appendonly",        "no",     "--dir",
-        directory_.string()};
+    std::vector<std::string> words{"redis-server",
+                                   "--port",
+                                   std::to_string(port_),
+                                   "--bind",
+                                   "127.0.0.1",
+                                   "--save",
+                                   "",
+                                   "--appendonly",
+                                   "no",
+                                   "--dir",
+                                   directory_.path().string()};
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    const std::string log_name = directory_ / "log";
+    const std::string log_name = directory_.path() / "log";
     const int log = ::open(log_name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     std::array<int, 2> told{-1, -1};
     if (log < 0 || ::pipe2(told.data(), O_CLOEXEC) != 0) {
@@ -118,8 +122,6 @@ own_server::~own_server() {
         while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
         }
     }
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
 }
 
 }  // namespace holdfast::app

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bench/own_directory.hpp"
+
 #include <holdfast/error.hpp>
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 
 /// A redis-server that a measurement starts for itself, on a free port and in a temporary
@@ -28,13 +29,13 @@ public:
     [[nodiscard]] pid_t process_id() const noexcept { return pid_; }
 
 private:
-    own_server(std::uint16_t port, std::filesystem::path directory)
+    own_server(std::uint16_t port, own_directory directory)
         : port_(port), directory_(std::move(directory)) {}
     [[nodiscard]] result<void> spawn();
     [[nodiscard]] result<void> wait_until_it_serves();
 
     std::uint16_t port_;
-    std::filesystem::path directory_;
+    own_directory directory_;
     pid_t pid_ = -1;
 };
 

@@ -107,7 +107,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
 exit_code run_raw(const raw_options& options) {
     const auto engine = bench_engine::make(options.common);
     if (!engine) return cannot_measure(engine.error());
-    if (engine->in_process) {
+    if (engine->of == bench_engine::kind::in_process) {
         return cannot_measure(
             {errc::invalid_argument, "--engine: bench raw measures the Redis client; take redis:"});
     }

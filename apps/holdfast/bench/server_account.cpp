@@ -45,6 +45,7 @@ result<server_account> server_account::read(const server_place& where) {
     server_account seen;
     seen.process_id = static_cast<pid_t>(number_after(text, "process_id:"));
     seen.cpu_seconds = number_after(text, "used_cpu_user:") + number_after(text, "used_cpu_sys:");
+    seen.commands = number_after(text, "total_commands_processed:");
     return seen;
 }
 

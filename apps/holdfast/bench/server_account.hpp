@@ -19,6 +19,7 @@ struct server_place {
 struct server_account {
     pid_t process_id = 0;
     double cpu_seconds = 0;
+    double commands = 0;
 
     /// Errors: unavailable, if nobody answers INFO there.
     [[nodiscard]] static result<server_account> read(const server_place& where);

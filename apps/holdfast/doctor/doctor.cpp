@@ -10,16 +10,20 @@
 #include "terminal.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/span_text.hpp>
 #include <holdfast/url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 namespace holdfast::app {
 namespace {
@@ -69,12 +73,31 @@ findings examine_secret(const doctor_options& options, const url& where) {
              fmt::format("chmod go-r {}", options.engine.file)}};
 }
 
+// The options are the doctor's to know, not to show.
+std::string label_of(const url& where) {
+    if (where.hosts.empty()) return fmt::format("{}:{}", where.scheme, where.path);
+    url plain = where;
+    plain.options.clear();
+    return redacted(plain);
+}
+
+// No lease may be longer than a quarantine.
+duration trial_ttl(const url& where) {
+    duration ttl = std::chrono::seconds(5);
+    for (const auto& [key, text] : where.options) {
+        if (key != "quarantine") continue;
+        const auto window = parse_span(text);
+        if (window && *window > duration::zero()) ttl = std::min(ttl, *window);
+    }
+    return ttl;
+}
+
 result<findings> examine(const doctor_options& options) {
     const auto text = chosen_engine(options.engine);
     if (!text) return std::unexpected(text.error());
     const auto where = parse_url(*text);
     if (!where) return std::unexpected(where.error());
-    const std::string label = redacted(*where);
+    const std::string label = label_of(*where);
     auto on = open(*text);
     if (!on) return std::unexpected(on.error());
     findings found = examine_secret(options, *where);
@@ -84,23 +107,45 @@ result<findings> examine(const doctor_options& options) {
                          "take sqlite:/file for one machine, redis://host for many"});
         return found;
     }
-    append(found, try_a_lease(*on, label));
+    append(found, try_a_lease(*on, {.url = *text,
+                                    .where = label,
+                                    .ttl = trial_ttl(*where),
+                                    .in_a_file = where->scheme == "sqlite"}));
     if (where->scheme == "sqlite") append(found, examine_file(*where));
-    if (where->scheme.starts_with("red")) {
-        append(found, compare_clocks(*on, label));
 #ifdef HOLDFAST_APP_REDIS
-        append(found, examine_redis(*where));
+    if (where->scheme.starts_with("red")) append(found, examine_redis(*where));
 #endif
-    }
     return found;
+}
+
+bool same(const finding& one, const finding& other) {
+    return one.weight == other.weight && one.about == other.about && one.text == other.text &&
+           one.mend == other.mend;
+}
+
+// What several servers have in common is said once; of what is unsafe, each is named.
+std::string places_of(const finding& one, const findings& all) {
+    std::vector<std::string> where;
+    for (const finding& other : all) {
+        if (same(one, other) && !other.where.empty()) where.push_back(other.where);
+    }
+    if (where.size() > 2 && one.weight != level::unsafe) {
+        return fmt::format("{} and {} others", where.front(), where.size() - 1);
+    }
+    return fmt::format("{}", fmt::join(where, ", "));
 }
 
 void print_text(const findings& all) {
     const terminal out = terminal::of(STDOUT_FILENO);
-    for (const finding& one : all) {
+    for (auto at = all.begin(); at != all.end(); ++at) {
+        const finding& one = *at;
+        if (std::any_of(all.begin(), at, [&](const auto& before) { return same(one, before); })) {
+            continue;
+        }
         const std::string word = fmt::format("{:<7}", word_for(one.weight));
-        fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about, one.where,
-                   one.where.empty() ? "" : ": ", one.text);
+        const std::string where = places_of(one, all);
+        fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about, where,
+                   where.empty() ? "" : ": ", one.text);
         if (!one.mend.empty()) fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), one.mend);
     }
     const auto unsafe = std::ranges::count(all, level::unsafe, &finding::weight);

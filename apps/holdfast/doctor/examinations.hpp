@@ -6,18 +6,24 @@
 #include <holdfast/client.hpp>
 #include <holdfast/url.hpp>
 
+#include <chrono>
 #include <string>
 
 /// What the doctor looks at; each is a file of its own. They read, and the trial takes and gives
 /// back a lease of its own; nothing else is changed.
 namespace holdfast::app {
 
-/// Does a lease work here at all: acquire, list, release? A user with too few permissions fails
-/// here.
-[[nodiscard]] findings try_a_lease(client& on, const std::string& where);
+/// What a trial needs to know.
+struct trial_plan {
+    std::string url;
+    std::string where;  ///< For people.
+    duration ttl = std::chrono::seconds(5);
+    bool in_a_file = false;
+};
 
-/// The engine's time of day against ours.
-[[nodiscard]] findings compare_clocks(client& on, const std::string& where);
+/// Does a lease work here at all: acquire, list, stand in line, be handed it, release? A user with
+/// too few permissions fails here.
+[[nodiscard]] findings try_a_lease(client& on, const trial_plan& plan);
 
 /// Each Redis server behind the URL.
 [[nodiscard]] findings examine_redis(const url& where);

@@ -32,10 +32,13 @@ constexpr duration patience = 5s;
 
 using asker = std::function<result<reply>(const command&)>;
 
+bool is_loopback(std::string_view host) {
+    return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
 bool is_loopback(const url& where) {
-    return std::ranges::all_of(where.hosts, [](const url_host& host) {
-        return host.name == "localhost" || host.name == "::1" || host.name.starts_with("127.");
-    });
+    return std::ranges::all_of(where.hosts,
+                               [](const url_host& host) { return is_loopback(host.name); });
 }
 
 const std::string* option(const url& where, std::string_view name) {
@@ -107,7 +110,27 @@ void read_user(const reply& user, redis_facts& facts) {
         if (parts[i].text() == "commands") {
             facts.may_do_all = value.text().starts_with("+@all");
         }
+        if (parts[i].text() == "keys") {
+            facts.all_keys = to_string(value).find("~*") != std::string::npos;
+        }
     }
+}
+
+// Its answer is as old as half the trip, as far as can be told.
+std::optional<clock_comparison> compare_clocks(const asker& server) {
+    const time_point asked = system_clock().now();
+    const auto told = server(words("TIME").idempotent());
+    const wall_time ours = system_clock().wall();
+    const duration trip = system_clock().now() - asked;
+    if (!told || told->elements().size() != 2) return std::nullopt;
+    std::array<std::int64_t, 2> parts{};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string& text = told->elements()[i].text();
+        std::from_chars(text.data(), text.data() + text.size(), parts[i]);
+    }
+    const std::chrono::seconds whole{parts[0]};
+    const wall_time theirs{whole + std::chrono::microseconds{parts[1]}};
+    return clock_comparison{.offset = theirs - ours + trip / 2, .round_trip = trip};
 }
 
 findings ask(redis_facts facts, const asker& server) {
@@ -119,6 +142,7 @@ findings ask(redis_facts facts, const asker& server) {
                          : "look whether the server runs, and can be reached"}};
     }
     facts.info = parse_info(info->text());
+    facts.clock = compare_clocks(server);
     if (const auto said = server(words("CONFIG", "GET", "appendfsync").idempotent());
         said && said->elements().size() == 2) {
         facts.fsync = said->elements()[1].text();
@@ -134,24 +158,51 @@ void append(findings& to, findings more) {
     std::ranges::move(more, std::back_inserter(to));
 }
 
+std::string master_name(const url& where) {
+    return where.path.substr(1, where.path.find('/', 1) - 1);
+}
+
+// One Sentinel as a server of its own.
+url sentinel_url(const url& where, const url_host& host) {
+    url one;
+    one.scheme = where.scheme.starts_with("rediss") ? "rediss" : "redis";
+    one.hosts = {host};
+    if (!host.port) one.hosts.front().port = 26379;
+    for (const auto& [key, value] : where.options) {
+        constexpr std::string_view own = "sentinel_";
+        if (key.starts_with(own)) one.options.emplace_back(key.substr(own.size()), value);
+    }
+    return one;
+}
+
+// Where the master is, by the first Sentinel that says it.
+void find_master(const url& where, redis_facts& facts) {
+    facts.where = "master";
+    for (const url_host& host : where.hosts) {
+        const auto made = plain_engine(sentinel_url(where, host));
+        if (!made) continue;
+        const auto said = (*made)->execute(
+            words("SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_name(where)).idempotent(),
+            (*made)->time().now() + patience);
+        if (!said || said->elements().size() != 2) continue;
+        const auto& at = said->elements();
+        facts.where = fmt::format("master {}:{}", at[0].text(), at[1].text());
+        facts.loopback = is_loopback(at[0].text());
+        return;
+    }
+}
+
 // Each Sentinel: is it there, and can those that are there agree on a failover?
 findings examine_sentinels(const url& where) {
     findings found;
-    const std::string name = where.path.substr(1, where.path.find('/', 1) - 1);
     for (const url_host& host : where.hosts) {
-        url one;
-        one.scheme = where.scheme.starts_with("rediss") ? "rediss" : "redis";
-        one.hosts = {host};
-        if (!host.port) one.hosts.front().port = 26379;
-        for (const auto& [key, value] : where.options) {
-            constexpr std::string_view own = "sentinel_";
-            if (key.starts_with(own)) one.options.emplace_back(key.substr(own.size()), value);
-        }
+        const url one = sentinel_url(where, host);
         const std::string label = fmt::format("sentinel {}:{}", host.name, *one.hosts.front().port);
         const auto made = plain_engine(one);
         if (!made) return {{level::note, "sentinel", label, made.error().detail, ""}};
-        const auto quorum = (*made)->execute(words("SENTINEL", "CKQUORUM", name).idempotent(),
-                                             (*made)->time().now() + patience);
+        const auto quorum =
+            (*made)->execute(words("SENTINEL", "CKQUORUM", master_name(where)).idempotent(),
+                             (*made)->time().now() + patience);
         if (quorum) {
             found.push_back({level::good, "sentinel", label, "can agree on a failover", ""});
         } else {
@@ -174,16 +225,17 @@ findings examine_cluster(command_engine& engine, const redis_facts& known) {
         return {{level::unsafe, "cluster", known.where, shards.error().detail,
                  "look whether the nodes run, and can be reached"}};
     }
-    std::map<std::string, std::string> nodes;
-    for (const slot_range& range : *shards) nodes.emplace(range.master, slot_tag(range.first));
+    std::map<std::string, std::string> nodes;  // by their addresses, a key of each
+    for (const slot_range& range : *shards) nodes.emplace(range.address, slot_tag(range.first));
     findings found;
     if (nodes.size() < 3) {
         found.push_back({level::note, "cluster", known.where,
                          "fewer than three masters: they cannot agree on a failover", ""});
     }
-    for (const auto& [id, key] : nodes) {
+    for (const auto& [address, key] : nodes) {
         redis_facts facts = known;
-        facts.where = fmt::format("node {}", id.substr(0, 8));
+        facts.where = address;
+        facts.loopback = is_loopback(address.substr(0, address.rfind(':')));
         const auto line = engine.open_session(key, give_up);
         if (!line) {
             found.push_back({level::unsafe, "cluster", facts.where, line.error().detail,
@@ -236,7 +288,7 @@ findings examine_redis(const url& where) {
     if (!made) return {{level::note, "server", known.where, made.error().detail, ""}};
     command_engine& engine = **made;
     if (known.shape == redis_shape::cluster) return examine_cluster(engine, known);
-    if (known.shape == redis_shape::sentinel) known.where = "master";
+    if (known.shape == redis_shape::sentinel) find_master(where, known);
     findings found = ask(
         known, [&](const command& c) { return engine.execute(c, engine.time().now() + patience); });
     if (known.shape == redis_shape::sentinel) append(found, examine_sentinels(where));

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/redis_facts.hpp"
 
+#include "time_text.hpp"
+
 #include <holdfast/span_text.hpp>
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 namespace holdfast::app {
 namespace {
 
 using level = finding::level;
+
+// Machines that have the same time by NTP are milliseconds apart; this is something else.
+constexpr duration far_apart = std::chrono::seconds(2);
 
 class judgement {
 public:
@@ -21,6 +27,7 @@ public:
     [[nodiscard]] findings all() && {
         version();
         role();
+        clock();
         eviction();
         persistence();
         replication();
@@ -47,6 +54,7 @@ private:
 
     void version();
     void role();
+    void clock();
     void eviction();
     void persistence();
     void replication();
@@ -89,6 +97,22 @@ void judgement::role() {
     if (text("role") != "slave") return;
     say(level::unsafe, "role", "the server is a replica: it takes no writes, so it grants nothing",
         "name the master in the engine's URL, or its Sentinels (redis-sentinel://)");
+}
+
+void judgement::clock() {
+    if (!facts_.clock) return;
+    const auto [offset, trip] = *facts_.clock;
+    const duration apart = std::max(offset, -offset);
+    if (apart - trip / 2 <= far_apart) {
+        say(level::good, "clock",
+            fmt::format("its clock and ours are {} apart, or less",
+                        show_roughly(apart + trip / 2)));
+        return;
+    }
+    say(level::unsafe, "clock",
+        fmt::format("its clock is {} {} ours: if it loses its data, fences may go back",
+                    show_roughly(apart), offset > duration::zero() ? "ahead of" : "behind"),
+        "set both clocks by NTP");
 }
 
 void judgement::eviction() {
@@ -203,6 +227,9 @@ void judgement::access() {
     } else if (facts_.may_do_all.value_or(false)) {
         say(level::note, "access", "our user may do everything on the server",
             "give it only what Holdfast needs (docs/guide/redis.md)");
+    } else if (facts_.all_keys.value_or(false)) {
+        say(level::note, "access", "our user may touch every key of the server",
+            "give it only the keys of Holdfast (docs/guide/redis.md)");
     } else if (facts_.may_do_all) {
         say(level::good, "access", "our user may do only some things");
     }

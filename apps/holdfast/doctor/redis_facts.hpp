@@ -3,7 +3,7 @@
 
 #include "doctor/finding.hpp"
 
-#include <holdfast/clock.hpp>
+#include <holdfast/client.hpp>
 
 #include <cstdint>
 #include <map>
@@ -30,6 +30,8 @@ struct redis_facts {
     std::optional<std::string> fsync;                      ///< appendfsync, if we may know it.
     std::optional<bool> no_password;                       ///< Of our user, if we may know it.
     std::optional<bool> may_do_all;                        ///< The same.
+    std::optional<bool> all_keys;                          ///< The same.
+    std::optional<clock_comparison> clock;                 ///< If it tells its time.
 };
 
 /// The lines of INFO: "role:master" and so on.

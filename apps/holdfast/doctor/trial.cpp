@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/examinations.hpp"
 
-#include "time_text.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace holdfast::app {
@@ -15,13 +16,26 @@ namespace {
 using namespace std::chrono_literals;
 using level = finding::level;
 
-// Machines that have the same time by NTP are milliseconds apart; this is something else.
-constexpr duration far_apart = 2s;
+// A server that was restarted says so, and for how long. That is a safeguard at work.
+bool is_quarantine(const error& why) {
+    return why.detail.find("QUARANTINE") != std::string::npos ||
+           why.detail.find("grants nothing for another") != std::string::npos;
+}
 
-std::string mend_for(const error& why) {
+// Also what a script may not do, which Redis has no code of its own for.
+bool is_forbidden(const error& why) {
+    return why.code == errc::denied ||
+           why.detail.find("The user executing the script can't") != std::string::npos;
+}
+
+std::string mend_for(const error& why, const trial_plan& plan) {
+    if (plan.in_a_file) {
+        return why.code == errc::denied ? "let this user write the file and its directory" : "";
+    }
+    if (is_forbidden(why)) {
+        return "give the user the permissions of docs/guide/redis.md, or mend the password";
+    }
     switch (why.code) {
-        case errc::denied:
-            return "give the user the permissions of docs/guide/redis.md, or mend the password";
         case errc::unavailable:
         case errc::timed_out:
         case errc::outcome_unknown: return "look whether the engine runs, and can be reached";
@@ -29,49 +43,71 @@ std::string mend_for(const error& why) {
     }
 }
 
-finding refused(std::string about, const std::string& where, const error& why) {
-    return {level::unsafe, std::move(about), where, why.detail, mend_for(why)};
+finding refused(std::string about, const trial_plan& plan, const error& why) {
+    if (is_quarantine(why)) {
+        return {level::note, std::move(about), plan.where,
+                "it was restarted, and grants nothing until all it may have forgotten is over",
+                "wait until the quarantine is over, and examine it again"};
+    }
+    return {level::unsafe, std::move(about), plan.where, why.detail, mend_for(why, plan)};
+}
+
+bool is_waited_for(client& on, const std::string& name) {
+    const auto seen = on.inspect(name);
+    return seen && *seen && (*seen)->waiters > 0;
+}
+
+// Another client stands in line, and is handed the name.
+std::optional<finding> try_to_wait(client& on, lease held, const std::string& name,
+                                   const trial_plan& plan) {
+    auto other = open(plan.url);
+    if (!other) return refused("waiting", plan, other.error());
+    result<lease> got = fail(errc::unavailable, "nobody asked");
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+    std::jthread waiter([&] {
+        got = other->mutex(name).acquire({.ttl = plan.ttl, .wait = plan.ttl});
+        const std::scoped_lock guard(mutex);
+        over = true;
+        changed.notify_one();
+    });
+    clock& time = system_clock();
+    const time_point patience = time.now() + 2s;
+    while (!is_waited_for(on, name) && time.now() < patience) {
+        std::unique_lock guard(mutex);
+        if (!over) time.wait_until(guard, changed, time.now() + 5ms);
+        if (over) break;
+    }
+    const auto released = std::move(held).release();
+    waiter.join();
+    if (!released) return refused("lease", plan, released.error());
+    if (!got) return refused("waiting", plan, got.error());
+    const auto last = std::move(*got).release();
+    if (!last) return refused("lease", plan, last.error());
+    return std::nullopt;
 }
 
 }  // namespace
 
-findings try_a_lease(client& on, const std::string& where) {
+findings try_a_lease(client& on, const trial_plan& plan) {
     const std::string name = fmt::format("holdfast/doctor/{}", ::getpid());
-    auto held = on.mutex(name).acquire({.ttl = 5s, .wait = 0s});
-    if (!held) return {refused("lease", where, held.error())};
+    auto held = on.mutex(name).acquire({.ttl = plan.ttl, .wait = 0s});
+    if (!held) return {refused("lease", plan, held.error())};
     findings found;
     if (on.can().listing) {
         if (const auto listed = on.list(name); !listed) {
-            found.push_back(refused("listing", where, listed.error()));
+            found.push_back(refused("listing", plan, listed.error()));
             found.back().weight = level::note;
         }
     }
-    if (const auto released = std::move(*held).release(); !released) {
-        found.push_back(refused("lease", where, released.error()));
+    if (auto trouble = try_to_wait(on, std::move(*held), name, plan)) {
+        found.push_back(std::move(*trouble));
     } else {
-        found.push_back({level::good, "lease", where, "a lease was granted and given back", ""});
+        found.push_back({level::good, "lease", plan.where,
+                         "a lease was granted, handed over and given back", ""});
     }
     return found;
-}
-
-findings compare_clocks(client& on, const std::string& where) {
-    const auto seen = on.compare_clocks();
-    if (!seen) {
-        if (seen.error() == errc::unsupported) return {};
-        return {{level::note, "clock", where, seen.error().detail, ""}};
-    }
-    const duration apart = std::max(seen->offset, -seen->offset);
-    if (apart - seen->round_trip / 2 <= far_apart) {
-        return {{level::good, "clock", where,
-                 fmt::format("its clock and ours are {} apart, or less",
-                             show_roughly(apart + seen->round_trip / 2)),
-                 ""}};
-    }
-    return {
-        {level::unsafe, "clock", where,
-         fmt::format("its clock is {} {} ours: if it loses its data, fences may go back",
-                     show_roughly(apart), seen->offset > duration::zero() ? "ahead of" : "behind"),
-         "set both clocks by NTP"}};
 }
 
 }  // namespace holdfast::app

@@ -200,7 +200,7 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
     add_span(*words, "--grace", options->grace, "From SIGTERM to SIGKILL, when the lease is lost")
         ->default_str("ttl/3");
-    add_whole(*words, "--semaphore", options->semaphore, {0, 1'000'000}, "N at the same time")
+    add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
     words->add_flag("--shared", options->shared, "Together with other --shared, not with the rest");
     add_span(*words, "--once", options->once, "Only the first within this time");

@@ -2,14 +2,13 @@
 #include "engine/quorum/quorum_lease_store.hpp"
 
 #include "core/validity.hpp"
+#include "engine/awaited_replies.hpp"
 #include "engine/quorum/quorum_rounds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -64,29 +63,15 @@ void quorum_lease_store::submit(std::vector<lease_request> requests, time_point 
 
 void quorum_lease_store::exchange(std::span<const lease_request> requests,
                                   std::span<result<lease_reply>> replies, time_point give_up) {
-    struct answers {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::vector<std::optional<result<lease_reply>>> in;
-        std::size_t missing;
-    };
-    const auto all = std::make_shared<answers>();
-    all->in.resize(requests.size());
-    all->missing = requests.size();
+    // This thread does the nodes' I/O while it waits. The outcome is there before the last node has
+    // answered: that one is awaited for as long again, and then left to its own thread.
+    detail::io_turn turn(time_);
+    const time_point asked = time_.now();
+    const auto all = std::make_shared<detail::awaited_replies>(requests.size());
     rounds_->submit({requests.begin(), requests.end()}, give_up,
-                    [all](std::size_t i, result<lease_reply> one) {
-                        const std::scoped_lock guard(all->mutex);
-                        all->in[i] = std::move(one);
-                        if (--all->missing == 0) all->changed.notify_one();
-                    });
-    std::unique_lock held(all->mutex);
-    while (all->missing > 0 && time_.now() < give_up) {
-        time_.wait_until(held, all->changed, give_up);
-    }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        replies[i] = all->in[i] ? std::move(*all->in[i])
-                                : fail(errc::outcome_unknown, "the nodes did not answer in time");
-    }
+                    [all](std::size_t i, result<lease_reply> one) { all->put(i, std::move(one)); });
+    all->take(replies, time_, give_up, "the nodes did not answer in time");
+    turn.linger(std::min<duration>(time_.now() - asked, std::chrono::milliseconds(10)));
 }
 
 void quorum_lease_store::on_push(push_handler handler) {

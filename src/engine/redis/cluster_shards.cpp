@@ -3,6 +3,8 @@
 
 #include "core/hash_slot.hpp"
 
+#include <fmt/format.h>
+
 namespace holdfast {
 
 result<std::vector<slot_range>> read_shards(command_engine& engine, time_point give_up) {
@@ -17,7 +19,11 @@ result<std::vector<slot_range>> read_shards(command_engine& engine, time_point g
         const auto slot = [&](std::size_t i) {
             return static_cast<unsigned>(parts[i].number()) % slot_count;
         };
-        read.push_back({slot(0), slot(1), parts[2].elements()[2].text()});
+        const auto& master = parts[2].elements();
+        read.push_back(
+            {slot(0), slot(1), master[2].text(),
+             fmt::format("{}:{}", master[0].is_nil() ? std::string("?") : master[0].text(),
+                         master[1].number())});
     }
     return read;
 }

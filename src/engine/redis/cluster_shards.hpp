@@ -12,7 +12,8 @@ namespace holdfast {
 struct slot_range {
     unsigned first = 0;
     unsigned last = 0;
-    std::string master;  ///< The node's id.
+    std::string master;   ///< The node's id …
+    std::string address;  ///< … and where it says that it is: "10.0.0.1:6379".
 };
 
 /// Errors: unavailable, corrupt, …

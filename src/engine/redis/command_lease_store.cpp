@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "engine/awaited_replies.hpp"
+#include "engine/redis/common_draw.hpp"
 #include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
@@ -11,9 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 namespace holdfast {
@@ -38,6 +38,37 @@ std::optional<error> unfit_permits(const lease_mode& mode) {
     if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
     return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
                                                      mode.permits, mode.limit, mode.limit)};
+}
+
+/// One that was submitted. It may be answered when its store is gone, the engine being shared.
+struct submission {
+    submission(const command_lease_options& how, lease_request what, lease_way way,
+               std::shared_ptr<contention_memory> memory, time_point until,
+               std::function<void(result<lease_reply>)> done)
+        : options(how),
+          request(std::move(what)),
+          talk(options, request, way),
+          contended(std::move(memory)),
+          give_up(until),
+          tell(std::move(done)) {}
+
+    const command_lease_options options;
+    const lease_request request;
+    lease_dialogue talk;
+    const std::shared_ptr<contention_memory> contended;
+    const time_point give_up;
+    const std::function<void(result<lease_reply>)> tell;
+};
+
+// The engine lives as long as it answers.
+void send(const std::shared_ptr<submission>& one, command_engine& engine) {
+    engine.submit(one->talk.commands()[0], one->give_up, [one, &engine](result<reply> answered) {
+        auto meant = one->talk.hear({&answered, 1});
+        if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
+        if (meant) return one->tell(std::move(*meant));
+        one->talk.speak({});
+        send(one, engine);
+    });
 }
 
 }  // namespace
@@ -157,20 +188,19 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
     }
     while (!left.empty()) {
         std::vector<command> commands;
+        detail::common_draw fences;
         for (const std::size_t i : left) {
             stay_known(requests[i], talks[i].way());
             talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
                                                : std::string_view());
-            commands.insert(commands.end(), talks[i].commands().begin(), talks[i].commands().end());
+            fences.add(talks[i].commands(), commands);
         }
+        fences.end(commands);
         std::vector<result<reply>> answers(commands.size());
         engine_->exchange(commands, answers, give_up);
         std::vector<std::size_t> rest;
-        std::size_t at = 0;
         for (const std::size_t i : left) {
-            const std::size_t count = talks[i].commands().size();
-            auto meant = talks[i].hear({answers.data() + at, count});
-            at += count;
+            auto meant = talks[i].hear(fences.next(talks[i].commands().size(), answers));
             if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
             if (meant) {
                 replies[i] = std::move(*meant);
@@ -186,36 +216,17 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
 void command_lease_store::exchange_replicated(std::span<const lease_request> requests,
                                               std::span<result<lease_reply>> replies,
                                               time_point give_up) {
-    struct answers {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::vector<std::optional<result<lease_reply>>> in;
-        std::size_t missing;
-    };
-    const auto all = std::make_shared<answers>();
-    all->in.resize(requests.size());
-    all->missing = requests.size();
+    const auto all = std::make_shared<detail::awaited_replies>(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
         stay_known(requests[i], lease_way::full);
         lanes_->submit(requests[i], channel_of(requests[i], give_up), give_up,
-                       [all, i](result<lease_reply> one) {
-                           const std::scoped_lock guard(all->mutex);
-                           all->in[i] = std::move(one);
-                           if (--all->missing == 0) all->changed.notify_one();
-                       });
+                       [all, i](result<lease_reply> one) { all->put(i, std::move(one)); });
     }
-    std::unique_lock held(all->mutex);
-    while (all->missing > 0 && engine_->time().now() < give_up) {
-        engine_->time().wait_until(held, all->changed, give_up);
-    }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        replies[i] = all->in[i]
-                         ? std::move(*all->in[i])
-                         : fail(errc::outcome_unknown, "the replicas did not answer in time");
-    }
+    all->take(replies, engine_->time(), give_up, "the replicas did not answer in time");
 }
 
 // Two commands that are submitted may part and change their order, so an acquire goes the full way.
+// A release is one command either way.
 void command_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                                  reply_handler on_reply) {
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
@@ -250,22 +261,12 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    struct pending {
-        lease_request request;
-        lease_commands commands;
-    };
-    const auto one = std::make_shared<pending>(std::move(request));
-    one->commands.make(options_, one->request, channel, lease_way::full);
-    // The answer may come when this store is gone, its engine being shared.
-    engine_->submit(one->commands.commands()[0], give_up,
-                    [one, tell = std::move(done), memory = contended_,
-                     &time = engine_->time()](result<reply> answered) {
-                        auto meant = one->commands.interpret({&answered, 1});
-                        if (one->commands.contended()) {
-                            memory->note(name_of(one->request), time.now());
-                        }
-                        tell(std::move(*meant));
-                    });
+    const bool ends = std::holds_alternative<ask::release>(request);
+    const lease_way way = ends ? way_for(request) : lease_way::full;
+    const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
+                                                  give_up, std::move(done));
+    one->talk.speak(channel);
+    send(one, *engine_);
 }
 
 // A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks

@@ -127,10 +127,12 @@ result<void> lease_table::save(std::string_view name, name_book& book) {
         if (p.gone) continue;
         ++left;
         alone = &p;
-        if (p.at != stand::holds) continue;
-        held = true;
+        if (p.at != stand::holds && p.at != stand::resized) continue;
+        held = held || p.at == stand::holds;
         due = std::min(due, p.until);
     }
+    // Nothing happens here before that, unless somebody waits for a name that nobody holds.
+    const bool quiet = held || (left == 1 && alone->at == stand::resized);
     const bool simple = left == 0 || (left == 1 && alone->at == stand::holds &&
                                       alone->mode.type == lease_mode::kind::exclusive);
     for (const party& p : book.parties()) {
@@ -150,7 +152,7 @@ result<void> lease_table::save(std::string_view name, name_book& book) {
         if (p.gone || (p.stored && !p.changed)) continue;
         if (const auto done = put_party(name, p); !done) return done;
     }
-    return put_gate(name, book, nullptr, held ? due : 0, true);
+    return put_gate(name, book, nullptr, quiet ? due : 0, true);
 }
 
 result<void> lease_table::put_gate(std::string_view name, const name_book& book, const party* alone,

@@ -57,7 +57,46 @@ bool name_book::fits(const lease_mode& mode) const {
         if (!compatible(p, mode)) return false;
         taken += p.mode.permits;
     }
-    return mode.type != lease_mode::kind::permit || taken + mode.permits <= mode.limit;
+    return mode.type != lease_mode::kind::permit || taken + mode.permits <= limit_for(mode);
+}
+
+const party* name_book::resized() const {
+    const auto found = std::ranges::find_if(
+        parties_, [](const party& p) { return !p.gone && p.at == stand::resized; });
+    return found == parties_.end() ? nullptr : &*found;
+}
+
+std::uint32_t name_book::limit_for(const lease_mode& mode) const {
+    const party* changed = resized();
+    return changed != nullptr ? changed->mode.limit : mode.limit;
+}
+
+bool name_book::too_many(const lease_mode& mode) const {
+    return mode.type == lease_mode::kind::permit && mode.permits > limit_for(mode);
+}
+
+// Who uses the semaphore keeps its size known. Not each time: that would be a write more.
+void name_book::keep_size() {
+    constexpr std::int64_t fresh = resized_for - 3'600'000'000;
+    for (party& p : parties_) {
+        if (p.gone || p.at != stand::resized || p.until > now_ + fresh) continue;
+        p.until = now_ + resized_for;
+        p.changed = true;
+    }
+}
+
+void name_book::resize(std::uint32_t permits) {
+    const lease_mode size{lease_mode::kind::permit, 1, permits};
+    for (party& p : parties_) {
+        if (p.at == stand::resized) p.gone = true;
+    }
+    parties_.insert(parties_.begin(), party{.owner = "resized",
+                                            .at = stand::resized,
+                                            .mode = size,
+                                            .until = now_ + resized_for,
+                                            .since = now_,
+                                            .changed = true});
+    hand_over();
 }
 
 std::uint32_t name_book::ahead_of(const party* waiter) const {
@@ -100,6 +139,13 @@ std::optional<error> name_book::unfit(const ask::acquire& asked) const {
 result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener_id& self) {
     if (party* holder = find(asked.owner, stand::holds)) return repeat(*holder, asked);
     if (auto why = unfit(asked)) return std::unexpected(std::move(*why));
+    if (too_many(asked.mode)) {
+        if (party* waiter = find(asked.owner, stand::waits)) waiter->gone = true;
+        return fail(errc::invalid_argument,
+                    fmt::format("{} permits at once of '{}': there are only {} now",
+                                asked.mode.permits, asked.name.value(), limit_for(asked.mode)));
+    }
+    if (asked.mode.type == lease_mode::kind::permit) keep_size();
     const bool waits = asked.otherwise == ask::when_busy::stand_in_line;
     if (waits) {
         join_line(asked, self);
@@ -210,6 +256,10 @@ bool name_book::offer(party& waiter) {
 void name_book::hand_over(const ask::acquire* me) {
     for (party& p : parties_) {
         if (p.gone || p.at != stand::waits) continue;
+        if (too_many(p.mode)) {  // since it was resized; its next look tells it
+            p.gone = true;
+            continue;
+        }
         if (!fits(p.mode)) return;
         if (me != nullptr && p.owner == me->owner.value()) {
             hold(p, now_ + micros(me->ttl), me->spare_fences);

@@ -45,6 +45,7 @@ enum class stand : std::uint8_t {
     holds = 0,
     waits = 1,
     evicted = 2,  ///< Held it once; stays so that its owner can be told why it does not any more.
+    resized = 3,  ///< Nobody: says in its mode how many permits there are, whoever asks.
 };
 
 /// One owner at a name.
@@ -80,6 +81,8 @@ public:
     static constexpr std::int64_t longest_claim = 2'000'000;  ///< For one that is told.
     static constexpr std::int64_t blind_claim = 1'000'000;    ///< For one that has to look.
     static constexpr std::uint32_t most_waiters = 1000;
+    /// So long after its last use is it known how many permits there are.
+    static constexpr std::int64_t resized_for = 7LL * 24 * 3600 * 1'000'000;
 
     /// `top` is the largest fence that was reserved for the name, 0 if that cannot matter any more.
     name_book(std::int64_t now, std::int64_t top, std::vector<party> parties, hearing_check hears);
@@ -90,6 +93,8 @@ public:
     lease_reply release(const ask::release& asked);
     lease_reply leave(const ask::leave& asked);
     std::uint32_t evict(std::string_view reason);
+    /// Nobody loses any; those in line get what there is more.
+    void resize(std::uint32_t permits);
     /// Drops the dead, and hands the name to the living.
     void settle();
 
@@ -102,6 +107,11 @@ public:
 private:
     [[nodiscard]] party* find(const owner_token& owner, stand at);
     [[nodiscard]] bool fits(const lease_mode& mode) const;
+    [[nodiscard]] const party* resized() const;
+    /// Of how many permits these are: as resized, or else as the one says who asks.
+    [[nodiscard]] std::uint32_t limit_for(const lease_mode& mode) const;
+    [[nodiscard]] bool too_many(const lease_mode& mode) const;
+    void keep_size();
     [[nodiscard]] bool anyone(stand at) const;
     [[nodiscard]] std::uint32_t ahead_of(const party* waiter) const;
     void drop_dead();

@@ -31,13 +31,22 @@ const std::string& name_of(const lease_request& request) {
                       request);
 }
 
+// A million is more than anyone hands out one by one, and keeps every sum far from its end.
+constexpr std::uint32_t most_permits = 1'000'000;
+
+std::optional<error> unfit_limit(std::uint32_t limit) {
+    if (limit >= 1 && limit <= most_permits) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("a semaphore of {} permits: it takes 1 to {}", limit, most_permits)};
+}
+
 std::optional<error> unfit(const lease_request& request) {
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
     if (mode.type != lease_mode::kind::permit) return std::nullopt;
+    if (auto why = unfit_limit(mode.limit)) return why;
     if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
-    return error{errc::invalid_argument,
-                 fmt::format("{} permits of {} cannot be held: ask for 1 to {}", mode.permits,
-                             mode.limit, mode.limit)};
+    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
+                                                     mode.permits, mode.limit, mode.limit)};
 }
 
 }  // namespace
@@ -66,6 +75,7 @@ sql_lease_store::~sql_lease_store() {
 capabilities sql_lease_store::can() const noexcept {
     return {.shared = true,
             .permits = true,
+            .resize = true,
             .fencing = true,
             .fair = true,
             .pushes = true,
@@ -223,21 +233,35 @@ result<std::uint32_t> sql_lease_store::evict(const lock_name& name, std::string_
                     fmt::format("reason: takes at most {} bytes of text", longest_reason));
     }
     std::uint32_t count = 0;
+    const auto done =
+        change_now(name, give_up, [&](name_book& book) { count = book.evict(reason); });
+    if (!done) return std::unexpected(done.error());
+    return count;
+}
+
+result<void> sql_lease_store::resize(const lock_name& name, std::uint32_t permits,
+                                     time_point give_up) {
+    if (auto why = unfit_limit(permits)) return std::unexpected(std::move(*why));
+    return change_now(name, give_up, [&](name_book& book) { book.resize(permits); });
+}
+
+result<void> sql_lease_store::change_now(const lock_name& name, time_point give_up,
+                                         const std::function<void(name_book&)>& decide) {
     std::vector<note> notes;
     {
         auto mine = enter(give_up);
         if (!mine) return std::unexpected(std::move(mine.error()));
         const auto done = transact<lease_reply>([&] {
             return change(name.value(), [&](name_book& book) -> result<lease_reply> {
-                count = book.evict(reason);
-                return answer::released{count > 0};
+                decide(book);
+                return lease_reply();
             });
         });
         if (!done) return std::unexpected(done.error());
         notes = take_notes();
     }
     tell(notes);
-    return count;
+    return {};
 }
 
 result<wall_time> sql_lease_store::time_of_day(time_point give_up) {

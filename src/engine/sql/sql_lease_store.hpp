@@ -43,6 +43,8 @@ public:
     void on_push(push_handler handler) override;
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
     void introduce(const client_id& id, const client_label& who) override;
+    [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits,
+                                      time_point give_up) override;
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix,
                                                        time_point give_up) override;
     [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name,
@@ -73,6 +75,9 @@ private:
     /// Loads a name, lets `decide` change its book, and writes it back.
     [[nodiscard]] result<lease_reply> change(
         std::string_view name, const std::function<result<lease_reply>(name_book&)>& decide);
+    /// The same in a transaction of its own; those who were handed the name are told.
+    [[nodiscard]] result<void> change_now(const lock_name& name, time_point give_up,
+                                          const std::function<void(name_book&)>& decide);
     [[nodiscard]] hearing hears(const listener_id& id);
     [[nodiscard]] std::vector<note> take_notes();
     void write_introduction();

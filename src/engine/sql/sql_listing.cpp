@@ -72,6 +72,10 @@ lease_info described(const std::string& name, std::int64_t now, std::vector<part
                              .client = p.owner.substr(0, 12)});
     }
     if (info.mode.permits == 0) info.mode = {};
+    const auto size = std::ranges::find(all, stand::resized, &party::at);
+    if (size != all.end() && size->until > now && info.mode.type == lease_mode::kind::permit) {
+        info.mode.limit = size->mode.limit;
+    }
     return info;
 }
 

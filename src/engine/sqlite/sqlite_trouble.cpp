@@ -16,6 +16,11 @@ error cannot_open(int system_errno, std::string_view path) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     switch (system_errno) {
         case ENOENT:
+            if (std::error_code ignored; std::filesystem::is_directory(folder, ignored)) {
+                return {errc::invalid_argument,
+                        fmt::format("sqlite:{}: no file can be made in '{}': name another place",
+                                    path, folder)};
+            }
             return {errc::invalid_argument,
                     fmt::format("sqlite:{}: the directory '{}' does not exist: make it first", path,
                                 folder)};

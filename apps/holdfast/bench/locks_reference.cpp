@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/locks_reference.hpp"
+
+#include "bench/figure.hpp"
+#include "raw_pairs.hpp"
+#ifdef HOLDFAST_BENCH_SQLITE
+#include "sqlite_pairs.hpp"
+#endif
+
+#include <holdfast/redis.hpp>
+#include <holdfast/url.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holdfast::app {
+namespace {
+
+constexpr int enough_to_fill_a_pipeline = 64;
+
+/// What pairs cost a server, by its own account.
+class server_bill {
+public:
+    explicit server_bill(const server_place& where)
+        : where_(where), before_(server_account::read(where)), start_(system_clock().now()) {}
+
+    [[nodiscard]] std::optional<double> each(double per_second) const {
+        const double seconds = std::chrono::duration<double>(system_clock().now() - start_).count();
+        const auto after = server_account::read(where_);
+        if (!before_ || !after) return std::nullopt;
+        return (after->cpu_seconds - before_->cpu_seconds) * 1e6 / (per_second * seconds);
+    }
+
+private:
+    const server_place& where_;
+    result<server_account> before_;
+    time_point start_;
+};
+
+std::string redis_url(const server_place& where) {
+    return fmt::format("redis://{}:{}", where.host, where.port);
+}
+
+std::string synchronous_of(const std::string& engine_url) {
+    const auto parsed = parse_url(engine_url);
+    if (!parsed) return "normal";
+    const auto found = std::ranges::find(parsed->options, "synchronous",
+                                         &std::pair<std::string, std::string>::first);
+    return found == parsed->options.end() ? "normal" : found->second;
+}
+
+}  // namespace
+
+locks_reference::way locks_reference::chosen() const {
+    using kind = bench_engine::kind;
+    if (crew_.names > 1) return way::one_name;
+    if (engine_.of == kind::quorum) return way::single_redis;
+    if (engine_.of == kind::file) return way::by_hand_in_a_file;
+    const bool fills = crew_.workers >= enough_to_fill_a_pipeline;
+    return engine_.of == kind::server && fills ? way::pipelined : way::blocking;
+}
+
+std::string locks_reference::name() const {
+    switch (chosen()) {
+        case way::one_name: return "one name, by Holdfast too";
+        case way::single_redis: return "a single Redis, by Holdfast too";
+        case way::by_hand_in_a_file:
+            return fmt::format("prepared statements by hand, WAL, synchronous={}, unfenced",
+                               synchronous_of(engine_.url));
+        case way::pipelined: return "redis-benchmark -c 64 -P 16, unfenced";
+        case way::blocking: break;
+    }
+    return fmt::format("blocking hiredis, {} connection{}, unfenced", crew_.workers,
+                       crew_.workers == 1 ? "" : "s");
+}
+
+result<locks_reference::round> locks_reference::run() const {
+    switch (chosen()) {
+        case way::one_name: return of_ourselves(engine_.url, 1);
+        case way::single_redis: return of_ourselves(redis_url(engine_.reference), crew_.names);
+        case way::by_hand_in_a_file: return by_hand_in_a_file();
+        case way::pipelined: return pipelined();
+        case way::blocking: break;
+    }
+    return blocking();
+}
+
+result<locks_reference::round> locks_reference::of_ourselves(const std::string& url,
+                                                             int names) const {
+    crew_options same = crew_;
+    same.names = names;
+    same.when_ready = nullptr;
+    auto seen = run_lock_crew(url, same);
+    if (!seen) return std::unexpected(std::move(seen.error()));
+    if (seen->pairs == 0) return fail(errc::unavailable, "no pair was done in a whole round");
+    return round{.per_second = static_cast<double>(seen->pairs) / seen->seconds,
+                 .acquire_us = percentiles_of(seen->acquire_us).p50,
+                 .pair_us = percentiles_of(seen->pair_us).p50};
+}
+
+result<locks_reference::round> locks_reference::by_hand_in_a_file() const {
+#ifdef HOLDFAST_BENCH_SQLITE
+    const auto r =
+        bench::pairs_by_sqlite((engine_.directory.path() / "by_hand.db").string(),
+                               {.pairs = {.workers = crew_.workers, .length = crew_.length},
+                                .synchronous = synchronous_of(engine_.url)});
+    if (r.failures > 0 || r.pairs_per_second <= 0) {
+        return fail(errc::unavailable, "the reference's file failed: " + r.first_failure);
+    }
+    return round{.per_second = r.pairs_per_second, .pair_us = r.p50_us};
+#else
+    return fail(errc::unsupported, "this program was built without SQLite");
+#endif
+}
+
+// A bare connection for each worker, as one would write it by hand.
+result<locks_reference::round> locks_reference::blocking() const {
+    const auto& [host, port] = engine_.reference;
+    const server_bill bill(engine_.reference);
+    const auto r = bench::pairs_by_blocking_pool(
+        host, port, {.workers = crew_.workers, .length = crew_.length});
+    if (r.failures > 0 || r.pairs_per_second <= 0) {
+        return fail(errc::unavailable, "the reference's connection failed");
+    }
+    return round{.per_second = r.pairs_per_second, .server_cpu_us = bill.each(r.pairs_per_second)};
+}
+
+// What the server can do at most, by redis-benchmark; and what a plain pair costs it when it comes
+// by the same client and as many threads.
+result<locks_reference::round> locks_reference::pipelined() const {
+    const auto& [host, port] = engine_.reference;
+    auto raw = open_redis(redis_url(engine_.reference));
+    if (!raw) return std::unexpected(std::move(raw.error()));
+    const server_bill bill(engine_.reference);
+    const auto r =
+        bench::pairs_by_threads(**raw, {.workers = crew_.workers, .length = crew_.length});
+    const auto cpu = bill.each(r.pairs_per_second);
+    if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
+    return round{
+        .per_second = bench::benchmark_pair_limit(host, port, enough_to_fill_a_pipeline, 16),
+        .server_cpu_us = cpu};
+}
+
+}  // namespace holdfast::app

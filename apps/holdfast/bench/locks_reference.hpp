@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bench/bench_engine.hpp"
+#include "bench/lock_crew.hpp"
+
+#include <optional>
+#include <string>
+
+/// What `bench locks` compares with: the same pairs by something well known.
+///
+///     several names      Holdfast itself with one name, on the same engine
+///     redlock:           Holdfast itself on a single Redis
+///     sqlite:            prepared statements by hand, on a file in the same place
+///     64 workers, Redis  redis-benchmark
+///     otherwise          a blocking hiredis connection for each worker
+///
+/// The last three have no fence, no line and no keeper.
+namespace holdfast::app {
+
+class locks_reference {
+public:
+    struct round {
+        double per_second = 0;
+        std::optional<double> server_cpu_us{};  ///< For each pair.
+        std::optional<double> acquire_us{};     ///< Medians.
+        std::optional<double> pair_us{};
+    };
+
+    /// Requires: both outlive it.
+    locks_reference(const bench_engine& engine, const crew_options& crew)
+        : engine_(engine), crew_(crew) {}
+
+    [[nodiscard]] std::string name() const;
+
+    /// As long as one of the crew. Errors: unavailable; as run_lock_crew().
+    [[nodiscard]] result<round> run() const;
+
+private:
+    enum class way : std::uint8_t {
+        one_name,
+        single_redis,
+        by_hand_in_a_file,
+        pipelined,
+        blocking
+    };
+    [[nodiscard]] way chosen() const;
+    [[nodiscard]] result<round> of_ourselves(const std::string& url, int names) const;
+    [[nodiscard]] result<round> by_hand_in_a_file() const;
+    [[nodiscard]] result<round> blocking() const;
+    [[nodiscard]] result<round> pipelined() const;
+
+    const bench_engine& engine_;
+    const crew_options& crew_;
+};
+
+}  // namespace holdfast::app

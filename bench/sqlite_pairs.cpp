@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite_pairs.hpp"
+
+#include "pair_threads.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr const char* table =
+    "CREATE TABLE IF NOT EXISTS locks (name TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, "
+    "expires INTEGER NOT NULL) WITHOUT ROWID";
+
+// ?1 name  ?2 owner  ?3 when it expires  ?4 now
+constexpr const char* take =
+    "INSERT INTO locks (name, owner, expires) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
+    "SET owner = excluded.owner, expires = excluded.expires WHERE locks.expires <= ?4";
+
+constexpr const char* give_back = "DELETE FROM locks WHERE name = ?1 AND owner = ?2";
+
+struct closes {
+    void operator()(sqlite3* db) const noexcept { ::sqlite3_close_v2(db); }
+    void operator()(sqlite3_stmt* one) const noexcept { ::sqlite3_finalize(one); }
+};
+using handle = std::unique_ptr<sqlite3, closes>;
+using statement = std::unique_ptr<sqlite3_stmt, closes>;
+
+statement prepared(sqlite3* db, const char* text) {
+    sqlite3_stmt* made = nullptr;
+    ::sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+    return statement(made);
+}
+
+void bind(sqlite3_stmt* to, int at, const std::string& text) {
+    ::sqlite3_bind_text(to, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+}
+
+// Answers whether it changed the one row.
+bool run(sqlite3* db, sqlite3_stmt* one) {
+    const int code = ::sqlite3_step(one);
+    ::sqlite3_reset(one);
+    return code == SQLITE_DONE && ::sqlite3_changes(db) == 1;
+}
+
+handle opened(const std::string& path, const std::string& synchronous) {
+    sqlite3* raw = nullptr;
+    ::sqlite3_open_v2(path.c_str(), &raw,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle db(raw);
+    ::sqlite3_busy_timeout(raw, 5000);
+    ::sqlite3_exec(raw, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    const std::string sync = fmt::format("PRAGMA synchronous = {}", synchronous);
+    ::sqlite3_exec(raw, sync.c_str(), nullptr, nullptr, nullptr);
+    ::sqlite3_exec(raw, table, nullptr, nullptr, nullptr);
+    return db;
+}
+
+void pairs(const std::string& path, const std::string& synchronous, int id, worker_log& log,
+           const std::atomic<bool>& stop) {
+    const handle db = opened(path, synchronous);
+    const statement taking = prepared(db.get(), take);
+    const statement giving = prepared(db.get(), give_back);
+    const std::string name = fmt::format("bench/{}", id);
+    const std::string owner = fmt::format("{:032x}", id + 1);
+    for (sqlite3_stmt* one : {taking.get(), giving.get()}) {
+        bind(one, 1, name);
+        bind(one, 2, owner);
+    }
+    constexpr std::int64_t ttl = 30'000'000;
+    while (!stop.load(std::memory_order_relaxed)) {
+        const time_point start = system_clock().now();
+        const std::int64_t now = system_clock().wall().time_since_epoch().count();
+        ::sqlite3_bind_int64(taking.get(), 3, now + ttl);
+        ::sqlite3_bind_int64(taking.get(), 4, now);
+        if (!run(db.get(), taking.get()) || !run(db.get(), giving.get())) {
+            return log.failed(::sqlite3_errmsg(db.get()));
+        }
+        log.time(system_clock().now() - start);
+    }
+}
+
+}  // namespace
+
+pairs_result pairs_by_sqlite(const std::string& path, const sqlite_pairs_options& options) {
+    return on_threads("sqlite by hand", options.pairs,
+                      [&](int id, worker_log& log, const std::atomic<bool>& stop) {
+                          pairs(path, options.synchronous, id, log, stop);
+                      });
+}
+
+}  // namespace holdfast::bench

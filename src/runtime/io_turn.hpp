@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+/// A thread that waits for answers, and fetches them itself meanwhile.
+///
+/// Whoever submits a request and then sleeps until it is answered costs two thread switches: one to
+/// wake the engine's thread, one to be woken by it. With several engines at once that is most of
+/// the time. So the waiting thread opens a turn before it submits. An engine that is asked on this
+/// thread and has a connection to which nobody listens writes at once, and leaves a guest here,
+/// which reads while the turn lasts. What has not been answered at its end goes to the engine's own
+/// thread, as if there had been no turn.
+namespace holdfast::detail {
+
+class io_turn {
+public:
+    /// One connection.
+    class guest {
+    public:
+        virtual ~guest() = default;
+        /// What poll() is to watch: the connection (POLLIN, POLLOUT), and a bell or -1.
+        [[nodiscard]] virtual int descriptor() const = 0;
+        [[nodiscard]] virtual int bell() const = 0;
+        /// Asked before each poll(). Answers what to watch for; `wake` is when to come back in any
+        /// case, and may only be brought forward.
+        [[nodiscard]] virtual short expects(time_point& wake) = 0;
+        /// False: the connection is gone, and so is what this guest stood for.
+        [[nodiscard]] virtual bool serve(short ready, bool rung) = 0;
+        /// Does anybody wait for an answer from here?
+        [[nodiscard]] virtual bool busy() const = 0;
+        /// Gives the connection back. Called once, unless serve() said that it is gone.
+        virtual void leave() noexcept = 0;
+    };
+
+    /// Opens it for this thread.
+    explicit io_turn(clock& time);
+    io_turn(const io_turn&) = delete;
+    io_turn& operator=(const io_turn&) = delete;
+    /// All guests leave.
+    ~io_turn();
+
+    /// The one that is open on this thread, or null.
+    [[nodiscard]] static io_turn* current() noexcept;
+
+    void add(std::unique_ptr<guest> one);
+
+    /// Serves until `over`, at most until `until`; at once if there is no guest. The answers' own
+    /// handlers are called here. `over` is asked again every millisecond at least: what it depends
+    /// on may also be answered elsewhere.
+    void serve(time_point until, const std::function<bool()>& over);
+
+    /// Serves for a moment more, so that answers which are about to come need no other thread.
+    void linger(duration at_most);
+
+    [[nodiscard]] bool empty() const noexcept { return guests_.empty(); }
+
+private:
+    void step(time_point until);
+
+    clock& time_;
+    io_turn* const outer_;
+    std::vector<std::unique_ptr<guest>> guests_;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread that submits to several servers, and does their I/O while it waits.
+#include "runtime/io_turn.hpp"
+
+#include <holdfast/redis.hpp>
+
+#include "support/redis_server.hpp"
+#include "support/wait_for.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What became of one command that was submitted.
+struct outcome {
+    std::atomic<bool> told = false;
+    result<reply> answer;
+    std::thread::id on;
+
+    command_engine::completion keep() {
+        return [this](result<reply> said) {
+            answer = std::move(said);
+            on = std::this_thread::get_id();
+            told = true;
+        };
+    }
+};
+
+class redis_turn : public testing::Test {
+protected:
+    static constexpr std::size_t count = 3;
+
+    redis_turn() {
+        for (std::size_t i = 0; i < count; ++i) {
+            servers_.push_back(std::make_unique<test::redis_server>(
+                test::redis_options{.arguments = {"--enable-debug-command", "yes"}}));
+            engines_.push_back(open_redis(servers_.back()->url()).value());
+        }
+        // The link's thread makes the connection, and gives it up when callers come one by one.
+        for (const auto& engine : engines_) {
+            for (int i = 0; i < 20; ++i) {
+                EXPECT_TRUE(engine->execute(words("PING"), soon()));
+            }
+        }
+    }
+    static time_point soon() { return system_clock().now() + 5s; }
+    static bool all_told(const std::vector<outcome>& seen) {
+        return std::ranges::all_of(seen, [](const outcome& one) { return one.told.load(); });
+    }
+
+    std::vector<std::unique_ptr<test::redis_server>> servers_;
+    std::vector<std::unique_ptr<redis_engine>> engines_;
+};
+
+TEST_F(redis_turn, answers_come_on_the_thread_that_waits) {
+    std::vector<outcome> seen(count);
+    {
+        detail::io_turn turn(system_clock());
+        for (std::size_t i = 0; i < count; ++i) {
+            engines_[i]->submit(words("ECHO", "hello"), soon(), seen[i].keep());
+        }
+        turn.serve(soon(), [&] { return all_told(seen); });
+    }
+    for (const outcome& one : seen) {
+        ASSERT_TRUE(one.told);
+        EXPECT_EQ(one.answer.value(), reply::string("hello"));
+        EXPECT_EQ(one.on, std::this_thread::get_id());
+    }
+    EXPECT_TRUE(engines_[0]->execute(words("PING"), soon())) << "and all is as before";
+}
+
+TEST_F(redis_turn, a_handler_may_ask_again_on_the_same_connection_and_on_another) {
+    outcome first;
+    std::vector<outcome> next(2);
+    detail::io_turn turn(system_clock());
+    engines_[0]->submit(words("INCR", "n"), soon(), [&](result<reply> said) {
+        engines_[0]->submit(words("INCR", "n"), soon(), next[0].keep());
+        engines_[1]->submit(words("INCR", "n"), soon(), next[1].keep());
+        first.keep()(std::move(said));
+    });
+    turn.serve(soon(), [&] { return all_told(next); });
+    ASSERT_TRUE(all_told(next));
+    EXPECT_EQ(next[0].answer.value(), reply::integer(2));
+    EXPECT_EQ(next[1].answer.value(), reply::integer(1));
+}
+
+TEST_F(redis_turn, what_is_not_answered_at_its_end_goes_to_the_engines_own_thread) {
+    outcome slow;
+    {
+        detail::io_turn turn(system_clock());
+        engines_[0]->submit(words("DEBUG", "SLEEP", "0.3"), soon(), slow.keep());
+        turn.serve(system_clock().now() + 20ms, [&] { return slow.told.load(); });
+        EXPECT_FALSE(slow.told);
+    }
+    test::wait_for("the answer", [&] { return slow.told.load(); });
+    EXPECT_TRUE(slow.answer);
+    EXPECT_NE(slow.on, std::this_thread::get_id());
+}
+
+TEST_F(redis_turn, a_silent_server_is_given_up_in_time) {
+    outcome silent;
+    servers_[0]->pause();
+    const time_point asked = system_clock().now();
+    detail::io_turn turn(system_clock());
+    engines_[0]->submit(words("PING"), asked + 100ms, silent.keep());
+    turn.serve(soon(), [&] { return silent.told.load(); });
+    const duration took = system_clock().now() - asked;
+    servers_[0]->resume();
+    ASSERT_FALSE(silent.answer);
+    EXPECT_EQ(silent.answer.error(), errc::outcome_unknown);
+    EXPECT_GE(took, 100ms);
+    EXPECT_LT(took, 2s);
+}
+
+TEST_F(redis_turn, others_who_use_the_same_connection_are_answered_too) {
+    std::atomic<bool> over = false;
+    std::atomic<int> others = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+        threads.emplace_back([&] {
+            while (!over) {
+                EXPECT_TRUE(engines_[0]->execute(words("PING"), soon()));
+                ++others;
+            }
+        });
+    }
+    for (int i = 0; i < 500; ++i) {
+        outcome mine;
+        detail::io_turn turn(system_clock());
+        engines_[0]->submit(words("PING"), soon(), mine.keep());
+        turn.serve(soon(), [&] { return mine.told.load(); });
+        test::wait_for("the answer", [&] { return mine.told.load(); });
+        ASSERT_TRUE(mine.answer);
+    }
+    over = true;
+    threads.clear();
+    EXPECT_GT(others, 0);
+}
+
+}  // namespace
+}  // namespace holdfast
