@@ -42,7 +42,8 @@ court::court(const plan& p) {
     if (p.promised.exclusion) judges_.push_back(std::make_unique<belief_checker>());
     const fault_set only_calm = p.faults & late_messages();
     if (p.promised.exclusion && p.promised.fences && p.held == custom::mutex) {
-        judges_.push_back(std::make_unique<history_checker>(only_calm.none()));
+        judges_.push_back(
+            std::make_unique<history_checker>(only_calm.none() && p.servers != shape::quorum));
     }
     if (p.promised.fences) {
         judges_.push_back(std::make_unique<fence_checker>(p.promised.exclusion));

@@ -29,15 +29,7 @@ bool lease_alive(const memory_image::entry& one, std::string_view value, std::in
     return one.expires_ms < 0 || one.expires_ms - (value.ends_with('+') ? slack_ms : 0) > now;
 }
 
-}  // namespace
-
-std::string world::left_of(const process& one) {
-    // After these a lease outlives what its program knows of it: by the ttl, or by the step.
-    const bool forgets =
-        plan_.has(fault::node_loss) || plan_.has(fault::failover) || plan_.has(fault::clock_back);
-    node& there = *servers_[master_];
-    if (forgets || !there.up() || late_requests_of_.contains(one.number())) return {};
-    const std::string id = one.client_prefix();
+std::string left_at(node& there, const std::string& id) {
     const std::int64_t now = now_ms(there);
     for (const auto& entry : there.engine().image().entries) {
         if (!alive(entry, now)) continue;
@@ -54,6 +46,21 @@ std::string world::left_of(const process& one) {
                 }
             }
         }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string world::left_of(const process& one) {
+    // After these a lease outlives what its program knows of it: by the ttl, or by the step.
+    const bool forgets =
+        plan_.has(fault::node_loss) || plan_.has(fault::failover) || plan_.has(fault::clock_back);
+    if (forgets || late_requests_of_.contains(one.number())) return {};
+    const bool all = plan_.servers == shape::quorum;
+    for (unsigned i = 0; i < servers_.size(); ++i) {
+        if (!servers_[i]->up() || (!all && i != master_)) continue;
+        if (auto left = left_at(*servers_[i], one.client_prefix()); !left.empty()) return left;
     }
     return {};
 }

@@ -90,6 +90,15 @@ struct request_answered {
     const result<lease_reply>& reply;
 };
 
+/// The answer of one server of a quorum. Only for whoever reads the trace.
+struct node_answered {
+    moment at;
+    unsigned process;
+    unsigned node;
+    const lease_request& request;
+    const result<lease_reply>& reply;
+};
+
 struct push_heard {
     moment at;
     unsigned process;

@@ -16,7 +16,8 @@ constexpr std::uint64_t most_events = 400'000;
 
 command_lease_options options_for(const plan& p) {
     command_lease_options options;
-    options.quarantine = p.quarantine;
+    // A quorum's servers say at the connect that they stand aside.
+    if (p.servers != shape::quorum) options.quarantine = p.quarantine;
     options.replicas = p.replicas;
     return options;
 }
@@ -79,13 +80,17 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
     act(there);
 }
 
-void world::note_arrival(const lease_request& request, unsigned process, bool awaited) {
+void world::note_arrival(const lease_request& request, unsigned process, unsigned node,
+                         bool awaited) {
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
+    const std::pair there(node, owner.value());
+    const auto* gone = std::get_if<ask::release>(&request);
     if (std::holds_alternative<ask::acquire>(request)) {
-        if (!awaited || ended_owners_.contains(owner.value())) late_requests_of_.insert(process);
-    } else if (!std::holds_alternative<ask::renew>(request)) {
-        ended_owners_.insert(owner.value());
+        if (!awaited || ended_owners_.contains(there)) late_requests_of_.insert(process);
+    } else if (std::holds_alternative<ask::leave>(request) ||
+               (gone != nullptr && gone->only.value == 0)) {
+        ended_owners_.insert(there);
     }
 }
 
@@ -95,7 +100,7 @@ void world::send_commands(const command_parcel& what,
     const network::parcel back{what.process, what.node, direction::to_program};
     const auto act = [this, back, request = what.request, batch = what.batch,
                       awaited = what.awaited, answered = std::move(answered)](node& there) {
-        note_arrival(request, back.process, awaited());
+        note_arrival(request, back.process, back.node, awaited());
         std::vector<reply> replies(
             batch.size(), reply::error("READONLY You can't write against a read only replica."));
         const auto tell = [this, back, answered](const std::vector<reply>& said) {
@@ -156,15 +161,20 @@ void world::confirm(const confirm_parcel& what, std::function<void(unsigned)> an
                });
 }
 
-void world::connect(const call_parcel& what, std::function<void()> answered) {
+void world::connect(const call_parcel& what, std::function<void(bool welcome)> answered) {
     const network::parcel back{what.process, what.node, direction::to_program};
-    const auto act = [this, back, raises = what.raises_fences, answered](node& there) {
+    const auto act = [this, back, what, answered](node& there) {
         if (!there.is_master) return;  // who asks for a master hangs up, and looks again
-        if (raises) {
+        bool welcome = true;
+        if (what.stand_aside > moment(0)) {
+            const wire_batch ask{{.words = stand_aside_command(what.stand_aside)}};
+            welcome = !there.carry_out(ask).front().is_error();
+        }
+        if (welcome && what.raises_fences) {
             const wire_batch raise{{.words = raise_fence_command()}};
             static_cast<void>(there.carry_out(raise));
         }
-        net_.carry(back, answered);
+        net_.carry(back, [answered, welcome] { answered(welcome); });
     };
     net_.carry({what.process, what.node, direction::to_server},
                [this, act, node = what.node, incarnation = what.incarnation] {
@@ -225,7 +235,7 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
     disturb_servers();
     for (const auto& one : programs_) {
         one->after(draw_.between(0ms, 30ms),
-                   [one = one.get(), number] { one->store().server_gone(number); });
+                   [one = one.get(), number] { one->server_gone(number); });
     }
     time_.after(down, [&there, died, lost] {
         if (lost && *lost == moment::max()) {
@@ -252,8 +262,7 @@ void world::fail_over(unsigned to, moment old_goes_on) {
         if (was == master_) return;
         servers_[was]->is_master = false;
         for (const auto& one : programs_) {
-            one->after(draw_.between(0ms, 30ms),
-                       [one = one.get(), was] { one->store().server_gone(was); });
+            one->after(draw_.between(0ms, 30ms), [one = one.get(), was] { one->server_gone(was); });
         }
     });
 }

@@ -70,8 +70,9 @@ public:
         unsigned node;
         unsigned incarnation;
         bool raises_fences;
+        moment stand_aside{0};  ///< A server that was restarted since then refuses.
     };
-    void connect(const call_parcel& what, std::function<void()> answered);
+    void connect(const call_parcel& what, std::function<void(bool welcome)> answered);
     struct subscribe_parcel {
         unsigned process;
         unsigned node;
@@ -110,7 +111,7 @@ private:
                   std::function<void(std::vector<reply>)> done);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
-    void note_arrival(const lease_request& request, unsigned process, bool awaited);
+    void note_arrival(const lease_request& request, unsigned process, unsigned node, bool awaited);
 
     const plan& plan_;
     const command_lease_options options_;
@@ -135,7 +136,8 @@ private:
         std::uint64_t value = 0;
     };
     std::map<std::string, resource> resources_;
-    std::set<std::string> ended_owners_;  ///< The servers carried out their last request.
+    /// By server: owners whose last request was carried out there.
+    std::set<std::pair<unsigned, std::string>> ended_owners_;
     /// Programs of which a request came when they had done with it: nobody will undo it.
     std::set<unsigned> late_requests_of_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/quorum/quorum_machine.hpp"
 
+#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
@@ -33,7 +34,9 @@ lease_request for_node(const quorum_plan& plan) {
 }  // namespace
 
 quorum_machine::quorum_machine(quorum_plan plan)
-    : plan_(std::move(plan)), majority_(majority_of(plan_.nodes)), words_(plan_.nodes) {
+    : plan_(std::move(plan)),
+      majority_(majority_of(plan_.nodes) - (mutation("minority_is_enough") ? 1 : 0)),
+      words_(plan_.nodes) {
     plan_.undone.resize(plan_.nodes);
     plan_.leaving.resize(plan_.nodes);
 }
@@ -111,7 +114,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
 void quorum_machine::take_vote(std::size_t node, const answer::granted& given, step& out) {
     node_word& word = words_[node];
     word.fence = given.fence;
-    if (given.fence > plan_.undone[node]) {
+    if (given.fence > plan_.undone[node] || mutation("votes_that_are_undone_count")) {
         word.said = kind::yes;
         return;
     }
@@ -155,7 +158,7 @@ void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
     choose_fence();
     const auto raised = static_cast<std::size_t>(std::ranges::count_if(
         words_, [](const node_word& w) { return w.said == kind::yes && w.raised; }));
-    if (!plan_.fencing || raised >= majority_) {
+    if (!plan_.fencing || raised >= majority_ || mutation("fence_is_not_written_back")) {
         won_ = true;
         tell(answer::granted{plan_.fencing ? fence_ : fencing_token{}, asked.ttl}, out);
         return;
@@ -199,7 +202,7 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     unknown_ = !answered && in_doubt();
     for (std::size_t node = 0; node < plan_.nodes; ++node) {
         if (unknown_) break;
-        if (words_[node].said == kind::yes) undo(node, out);
+        if (words_[node].said == kind::yes && !mutation("lost_votes_stay")) undo(node, out);
         if (asked.otherwise == ask::when_busy::refuse && doubtful(words_[node])) {
             out.leave_at.push_back(node);
         }
@@ -303,9 +306,11 @@ void quorum_machine::undo(std::size_t node, step& out) {
     const auto& asked = std::get<ask::acquire>(plan_.request);
     fencing_token& undone = plan_.undone[node];
     undone = std::max({undone, words_[node].fence, fence_});
-    out.sends.push_back({.node = node,
-                         .request = ask::release{asked.name, asked.owner, asked.mode, undone},
-                         .awaited = false});
+    out.sends.push_back(
+        {.node = node,
+         .request = ask::release{asked.name, asked.owner, asked.mode,
+                                 mutation("undoes_later_grants") ? fencing_token{} : undone},
+         .awaited = false});
 }
 
 // A node that has lost a lease which the majority has renewed is asked for it again.

@@ -42,7 +42,7 @@ quorum_rounds::quorum_rounds(const std::vector<quorum_node>& nodes, clock& time,
     : time_(time),
       options_(options),
       door_(std::make_shared<quorum_door>(stores_of(nodes))),
-      calls_(std::make_shared<later_calls>(time)),
+      calls_(std::make_shared<later_calls>(time, options.background)),
       leavings_(std::make_shared<quorum_leavings>(door_, calls_, time, options.node_timeout)),
       places_(nodes.size(), chance) {
     for (const quorum_node& node : nodes) labels_.push_back(node.label);

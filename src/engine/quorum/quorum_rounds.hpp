@@ -38,6 +38,9 @@ public:
 
     [[nodiscard]] std::size_t leavings() const noexcept { return leavings_->size(); }
 
+    /// With a background by hand, as quorum_lease_store::step().
+    time_point step() { return calls_->step(); }
+
     /// No node is used after this has returned.
     void close();
 
