@@ -291,7 +291,12 @@ void remote_store::subscribe() {
         {.process = host_.number(),
          .node = ear_.node,
          .incarnation = ear_.incarnation,
-         .channel = channel_},
+         .channel = channel_,
+         .wanted =
+             [this, host = host_.weak_from_this(), epoch] {
+                 const auto self = host.lock();
+                 return self != nullptr && !self->dead() && epoch == ear_.epoch;
+             }},
         host_.guarded([this, epoch] { subscribed(epoch); }),
         host_.guarded([this, epoch](const std::string& text) { hear_grant(epoch, text); }));
     host_.after(connect_patience, [this, epoch] {

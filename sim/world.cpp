@@ -80,14 +80,13 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
     act(there);
 }
 
-void world::note_arrival(const lease_request& request, unsigned process, unsigned node,
-                         bool awaited) {
+void world::note_arrival(const lease_request& request, unsigned node, bool awaited) {
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
     const std::pair there(node, owner.value());
     const auto* gone = std::get_if<ask::release>(&request);
     if (std::holds_alternative<ask::acquire>(request)) {
-        if (!awaited || ended_owners_.contains(there)) late_requests_of_.insert(process);
+        if (!awaited || ended_owners_.contains(there)) late_owners_.insert(owner.value());
     } else if (std::holds_alternative<ask::leave>(request) ||
                (gone != nullptr && gone->only.value == 0)) {
         ended_owners_.insert(there);
@@ -99,8 +98,10 @@ void world::send_commands(const command_parcel& what,
                           std::function<void()> refused) {
     const network::parcel back{what.process, what.node, direction::to_program};
     const auto act = [this, back, request = what.request, batch = what.batch,
-                      awaited = what.awaited, answered = std::move(answered)](node& there) {
-        note_arrival(request, back.process, back.node, awaited());
+                      awaited = what.awaited, answered = std::move(answered),
+                      copies = std::make_shared<unsigned>(0)](node& there) {
+        // The second of two comes when the first has been answered.
+        note_arrival(request, back.node, ++*copies == 1 && awaited());
         std::vector<reply> replies(
             batch.size(), reply::error("READONLY You can't write against a read only replica."));
         const auto tell = [this, back, answered](const std::vector<reply>& said) {
@@ -189,7 +190,9 @@ void world::subscribe(const subscribe_parcel& what, std::function<void()> answer
     const auto tell = [this, back, heard](const std::string& text) {
         net_.carry(back, [heard, text] { heard(text); });
     };
-    const auto act = [this, back, channel = what.channel, tell, answered](node& there) {
+    const auto act = [this, back, channel = what.channel, wanted = what.wanted, tell,
+                      answered](node& there) {
+        if (!wanted()) return;
         there.listen(back.process, channel, tell);
         net_.carry(back, answered);
     };
@@ -283,6 +286,10 @@ bool world::run() {
     const moment end = now() + 2 * patience;
     while (busy() && now() < end) {
         if (!time_.run_until(now() + 200ms, most_events)) return false;
+    }
+    // What was slow may arrive long after its sender had done with it, and take a name for a ttl.
+    while (net_.quiet_at() > now()) {
+        if (!time_.run_until(net_.quiet_at(), most_events)) return false;
     }
     if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout, most_events)) {
         return false;

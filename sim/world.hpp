@@ -78,6 +78,7 @@ public:
         unsigned node;
         unsigned incarnation;
         std::string channel;
+        std::function<bool()> wanted;  ///< Whether its sender has not hung up meanwhile.
     };
     void subscribe(const subscribe_parcel& what, std::function<void()> answered,
                    std::function<void(const std::string&)> heard);
@@ -111,7 +112,7 @@ private:
                   std::function<void(std::vector<reply>)> done);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
-    void note_arrival(const lease_request& request, unsigned process, unsigned node, bool awaited);
+    void note_arrival(const lease_request& request, unsigned node, bool awaited);
 
     const plan& plan_;
     const command_lease_options options_;
@@ -138,8 +139,8 @@ private:
     std::map<std::string, resource> resources_;
     /// By server: owners whose last request was carried out there.
     std::set<std::pair<unsigned, std::string>> ended_owners_;
-    /// Programs of which a request came when they had done with it: nobody will undo it.
-    std::set<unsigned> late_requests_of_;
+    /// Owners of which a request came when their program had done with it: nobody will undo it.
+    std::set<std::string, std::less<>> late_owners_;
 };
 
 }  // namespace holdfast::sim

@@ -202,10 +202,12 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     unknown_ = !answered && in_doubt();
     for (std::size_t node = 0; node < plan_.nodes; ++node) {
         if (unknown_) break;
-        if (words_[node].said == kind::yes && !mutation("lost_votes_stay")) undo(node, out);
-        if (asked.otherwise == ask::when_busy::refuse && doubtful(words_[node])) {
-            out.leave_at.push_back(node);
+        const bool gives_up = asked.otherwise == ask::when_busy::refuse;
+        if (words_[node].said == kind::yes && !mutation("lost_votes_stay")) {
+            undo(node, out);
+            out.sends.back().insists = gives_up;
         }
+        if (gives_up && doubtful(words_[node])) out.leave_at.push_back(node);
     }
     if (!answered) return tell(std::unexpected(no_majority()), out);
     const auto full = std::ranges::count_if(
@@ -269,7 +271,10 @@ void quorum_machine::tidy(std::size_t node, step& out) {
         return;
     }
     if (unknown_ || asked->otherwise == ask::when_busy::stand_in_line) return;
-    if (word.said == kind::yes) undo(node, out);
+    if (word.said == kind::yes) {
+        undo(node, out);
+        out.sends.back().insists = true;
+    }
     if (doubtful(word)) out.leave_at.push_back(node);
 }
 
@@ -282,7 +287,8 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
     if (ended == nullptr || words_[node].said != kind::no) return;
     out.sends.push_back({.node = node,
                          .request = ask::leave{ended->name, ended->owner, ended->mode},
-                         .awaited = false});
+                         .awaited = false,
+                         .insists = true});
 }
 
 // A request that was slow at one node may be carried out when its owner has long been given back.
@@ -294,10 +300,12 @@ void quorum_machine::end_straggler(std::size_t node, step& out) {
     if (word.said == kind::no && asked.otherwise == ask::when_busy::stand_in_line) {
         out.sends.push_back({.node = node,
                              .request = ask::leave{asked.name, asked.owner, asked.mode},
-                             .awaited = false});
+                             .awaited = false,
+                             .insists = true});
     }
     if (word.said != kind::yes) return;
     undo(node, out);
+    out.sends.back().insists = true;
     word.said = kind::failed;
     word.why = error{errc::unavailable, "it was given back meanwhile"};
 }
@@ -345,12 +353,21 @@ bool quorum_machine::in_doubt() const {
     return std::ranges::any_of(words_, &quorum_machine::doubtful);
 }
 
+// A node that said busy has the waiter in its line, although no majority has.
+bool quorum_machine::stands_somewhere() const {
+    const auto* asked = std::get_if<ask::acquire>(&plan_.request);
+    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
+           std::ranges::any_of(words_,
+                               [](const node_word& w) { return w.said == kind::no && !w.why; });
+}
+
 // The code that tells the caller what to do; who knows the nodes' names adds the words.
 error quorum_machine::no_majority() const {
     if (in_doubt()) return {errc::outcome_unknown, {}};
     const auto denied = [](const node_word& w) { return w.why && *w.why == errc::denied; };
     const auto refusals = static_cast<std::size_t>(std::ranges::count_if(words_, denied));
-    return {refusals > plan_.nodes - majority_ ? errc::denied : errc::unavailable, {}};
+    if (refusals > plan_.nodes - majority_) return {errc::denied, {}};
+    return {stands_somewhere() ? errc::outcome_unknown : errc::unavailable, {}};
 }
 
 // When enough nodes may be free, as far as each can tell.

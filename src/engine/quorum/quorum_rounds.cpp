@@ -182,8 +182,9 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
     single.push_back(std::move(what.request));
     if (!what.awaited) {
         door_->submit(what.node, std::move(single), end,
-                      [self = shared_from_this(), one, node = what.node](
+                      [self = shared_from_this(), one, node = what.node, insists = what.insists](
                           std::size_t, const result<lease_reply>& reply) {
+                          if (!reply && insists) self->leave(*one, node, self->time_.now());
                           self->restored(*one, node, reply);
                       });
         return;
@@ -208,7 +209,7 @@ void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
     const lease_request& request = one.machine.request();
     const auto* asked = std::get_if<ask::acquire>(&request);
     const duration ttl = asked != nullptr ? asked->ttl : longest_seen_.load();
-    leavings_->add(node, leave_of(request), later(now, ttl + options_.node_timeout));
+    leavings_->add(node, leave_of(request), later(now, longest_trace(ttl) + options_.node_timeout));
 }
 
 // Adds what the machine cannot know: when to look again, and the nodes' names.
