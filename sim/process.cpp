@@ -323,8 +323,9 @@ void process::end_work(task& who) {
 void process::release(task& who) {
     const auto mine = std::move(who.mine);
     const bool lost = !mine->held.held();
-    if (lost) lost_until_ = world_.now() + world_.how().ttl_most;
-    world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost});
+    // In a quorum it may also stand in the line of a server that had not granted it.
+    if (lost) lost_until_ = world_.now() + std::max<moment>(world_.how().ttl_most, 4s);
+    world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost, mine->held.reason()});
     --holds_;
     if (draw_.permille(250) && !who.last) {  // its destructor gives it back
         const lease left = std::move(mine->held);

@@ -3,6 +3,7 @@
 
 #include "timeline.hpp"
 
+#include <holdfast/lease.hpp>
 #include <holdfast/lease_store.hpp>
 
 #include <cstdint>
@@ -59,7 +60,8 @@ struct holding_began {
 struct holding_ended {
     moment at;
     std::uint64_t holding;
-    bool lost;  ///< It did not end it itself.
+    bool lost;                            ///< It did not end it itself …
+    loss_reason why = loss_reason::none;  ///< … but so.
 };
 
 /// The answer of a release.

@@ -291,7 +291,8 @@ bool world::run() {
     while (net_.quiet_at() > now()) {
         if (!time_.run_until(net_.quiet_at(), most_events)) return false;
     }
-    if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout, most_events)) {
+    if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout + stepped_back_,
+                         most_events)) {
         return false;
     }
     std::uint64_t open = 0;

@@ -81,6 +81,14 @@ void quorum_places::undoing(const asker& who, std::span<const fencing_token> und
     for (std::size_t i = 0; i < undone.size(); ++i) all[i] = std::max(all[i], undone[i]);
 }
 
+void quorum_places::not_undoing(const asker& who, std::size_t node, fencing_token up_to) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(who);
+    if (found == places_.end() || found->second.undone.empty()) return;
+    fencing_token& undone = found->second.undone[node];
+    if (undone <= up_to) undone = {};
+}
+
 void quorum_places::granted(const asker& who) {
     const std::scoped_lock guard(mutex_);
     const auto found = places_.find(who);

@@ -56,6 +56,10 @@ public:
 
     void undoing(const asker& who, std::span<const fencing_token> undone, time_point now);
 
+    /// Nothing with a fence up to this one is left to undo at that node: it has undone it, or has
+    /// granted something newer to this owner, which a late undoing does not end.
+    void not_undoing(const asker& who, std::size_t node, fencing_token up_to);
+
     /// It has it. What is being undone is remembered for its renewals.
     void granted(const asker& who);
 

@@ -144,12 +144,16 @@ void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_
 void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<lease_reply> reply) {
     const time_point now = time_.now();
     quorum_machine::step step;
+    fencing_token vote;
     {
         const std::scoped_lock guard(one->mutex);
         if (one->ends() && one->ended != nullptr) (*one->ended)[node] = true;
         if (!one->ends() && one->over(node)) one->machine.end();
         step = one->machine.on_answer(node, std::move(reply), now);
+        const node_word& word = one->machine.words()[node];
+        if (word.said == node_word::kind::yes) vote = word.fence;
     }
+    if (vote.value != 0) places_.not_undoing(asker_of(one->machine.request()), node, vote);
     act(one, std::move(step), now);
 }
 
@@ -179,16 +183,19 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
     time_point end = later(now, options_.node_timeout);
     if (what.awaited) end = std::min(end, one->give_up);
     std::vector<lease_request> single;
-    single.push_back(std::move(what.request));
     if (!what.awaited) {
+        const auto* ended = std::get_if<ask::release>(&what.request);
+        const fencing_token undone = ended != nullptr ? ended->only : fencing_token{};
+        single.push_back(std::move(what.request));
         door_->submit(what.node, std::move(single), end,
-                      [self = shared_from_this(), one, node = what.node, insists = what.insists](
-                          std::size_t, const result<lease_reply>& reply) {
+                      [self = shared_from_this(), one, node = what.node, insists = what.insists,
+                       undone](std::size_t, const result<lease_reply>& reply) {
+                          self->heard(*one, node, reply, undone);
                           if (!reply && insists) self->leave(*one, node, self->time_.now());
-                          self->restored(*one, node, reply);
                       });
         return;
     }
+    single.push_back(std::move(what.request));
     door_->submit(
         what.node, std::move(single), end,
         [self = shared_from_this(), one, node = what.node](std::size_t, result<lease_reply> reply) {
@@ -196,11 +203,14 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
         });
 }
 
-// Of what nobody waits for, only a lease that came back to a node can be too late.
-void quorum_rounds::restored(const round& one, std::size_t node, const result<lease_reply>& reply) {
+// The answer of what nobody waits for. Only a lease that came back to a node can be too late.
+void quorum_rounds::heard(const round& one, std::size_t node, const result<lease_reply>& reply,
+                          fencing_token undone) {
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
-    if (given == nullptr || !one.over(node)) return;
     const ask::leave owner = leave_of(one.machine.request());
+    if (given != nullptr) undone = given->fence;
+    if (reply && undone.value != 0) places_.not_undoing({owner.owner, owner.name}, node, undone);
+    if (given == nullptr || !one.over(node)) return;
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
 }

@@ -76,7 +76,8 @@ private:
     void act(const round_ptr& one, quorum_machine::step step, time_point now);
     void note_undone(round& one, const quorum_machine::step& step, time_point now);
     void send(const round_ptr& one, quorum_machine::send what, time_point now);
-    void restored(const round& one, std::size_t node, const result<lease_reply>& reply);
+    void heard(const round& one, std::size_t node, const result<lease_reply>& reply,
+               fencing_token undone);
     void leave(const round& one, std::size_t node, time_point now);
     [[nodiscard]] result<lease_reply> worded(round& one, result<lease_reply> outcome);
     void tell_waiter(const owner_token& owner);
