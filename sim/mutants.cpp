@@ -34,6 +34,8 @@ constexpr std::array mutants{
     mutant{"minority_is_enough", "two of five are taken for a majority"},
     mutant{"votes_that_are_undone_count", "a vote that is being undone counts"},
     mutant{"undoes_later_grants", "the undoing of a vote ends a later grant, too"},
+    mutant{"late_requests_undo", "a late request undoes what a later one counts on"},
+    mutant{"undoing_never_ends", "where a vote was undone once, renewals never count"},
     mutant{"lost_votes_stay", "votes that were not enough are not undone"},
     mutant{"fence_is_not_written_back", "a quorum's fence is told before a majority knows it"},
     mutant{"no_stand_aside", "a restarted server of a quorum votes at once", "if left > 0 then",

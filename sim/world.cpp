@@ -93,43 +93,58 @@ void world::note_arrival(const lease_request& request, unsigned node, bool await
     }
 }
 
-void world::send_commands(const command_parcel& what,
-                          std::function<void(std::vector<reply>)> answered,
+/// Commands on their way: copied once, however often they are handed on.
+struct world::errand {
+    command_parcel what;
+    const lease_request request;
+    std::function<void(std::vector<reply>)> answered;
+    std::function<void()> refused;
+    unsigned copies = 0;  ///< That have arrived.
+
+    [[nodiscard]] network::parcel back() const {
+        return {what.process, what.node, direction::to_program};
+    }
+};
+
+void world::send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
                           std::function<void()> refused) {
-    const network::parcel back{what.process, what.node, direction::to_program};
-    const auto act = [this, back, request = what.request, batch = what.batch,
-                      awaited = what.awaited, answered = std::move(answered),
-                      copies = std::make_shared<unsigned>(0)](node& there) {
-        // The second of two comes when the first has been answered.
-        note_arrival(request, back.node, ++*copies == 1 && awaited());
-        std::vector<reply> replies(
-            batch.size(), reply::error("READONLY You can't write against a read only replica."));
-        const auto tell = [this, back, answered](const std::vector<reply>& said) {
-            net_.carry(back, [answered, said] { answered(said); });
-        };
-        if (!there.is_master) return tell(replies);
-        carry_on(there, batch, {}, tell);
-    };
-    const auto gone = [this, back, refused = std::move(refused)] { net_.carry(back, refused); };
-    net_.carry({what.process, what.node, direction::to_server, what.may_repeat},
-               [this, act, gone, node = what.node, incarnation = what.incarnation] {
-                   at_server(node, incarnation, act, gone);
-               });
+    const network::parcel there{what.process, what.node, direction::to_server, what.may_repeat};
+    const lease_request& request = what.request;
+    const auto one = std::make_shared<errand>(
+        errand{std::move(what), request, std::move(answered), std::move(refused)});
+    net_.carry(there, [this, one] {
+        at_server(
+            one->what.node, one->what.incarnation,
+            [this, one](node& server) { arrive(one, server); },
+            [this, one] { net_.carry(one->back(), [one] { one->refused(); }); });
+    });
+}
+
+void world::arrive(const std::shared_ptr<errand>& one, node& there) {
+    // The second of two comes when the first has been answered.
+    note_arrival(one->request, one->what.node, ++one->copies == 1 && one->what.awaited());
+    if (there.is_master) return carry_on(one, there, {});
+    answer(one, std::vector<reply>(
+                    one->what.batch.size(),
+                    reply::error("READONLY You can't write against a read only replica.")));
+}
+
+void world::answer(const std::shared_ptr<errand>& one, std::vector<reply> said) {
+    auto kept = std::make_shared<std::vector<reply>>(std::move(said));
+    net_.carry(one->back(), [one, kept] { one->answered(*kept); });
 }
 
 // Commands of one pipeline are not one step: another connection's may come between them, and the
 // server may die there.
-void world::carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
-                     std::function<void(std::vector<reply>)> done) {
-    const wire_batch first{batch.front()};
-    so_far.push_back(there.carry_out(first).front());
-    batch.erase(batch.begin());
-    if (batch.empty()) return done(std::move(so_far));
+void world::carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far) {
+    const wire_batch& batch = one->what.batch;
+    so_far.push_back(there.carry_out({&batch[so_far.size()], 1}).front());
+    if (so_far.size() == batch.size()) return answer(one, std::move(so_far));
     const moment gap = draw_.permille(500) ? moment(0) : draw_.between(0us, 2ms);
-    time_.after(gap, [this, &there, incarnation = there.incarnation(), batch = std::move(batch),
-                      so_far = std::move(so_far), done = std::move(done)]() mutable {
+    time_.after(gap, [this, one, &there, incarnation = there.incarnation(),
+                      so_far = std::move(so_far)]() mutable {
         if (!there.up() || there.incarnation() != incarnation) return;
-        carry_on(there, std::move(batch), std::move(so_far), std::move(done));
+        carry_on(one, there, std::move(so_far));
     });
 }
 

@@ -53,7 +53,7 @@ public:
         wire_batch batch;
         std::function<bool()> awaited;  ///< Whether its sender still waits for the answer.
     };
-    void send_commands(const command_parcel& what, std::function<void(std::vector<reply>)> answered,
+    void send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
                        std::function<void()> refused);
     struct confirm_parcel {
         unsigned process;
@@ -108,8 +108,10 @@ private:
     void populate();
     [[nodiscard]] std::shared_ptr<process> make_program();
     [[nodiscard]] moment acknowledged(unsigned replica, unsigned master, moment written) const;
-    void carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
-                  std::function<void(std::vector<reply>)> done);
+    struct errand;
+    void arrive(const std::shared_ptr<errand>& one, node& there);
+    void carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far);
+    void answer(const std::shared_ptr<errand>& one, std::vector<reply> said);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
     void note_arrival(const lease_request& request, unsigned node, bool awaited);

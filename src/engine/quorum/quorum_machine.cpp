@@ -86,7 +86,9 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     if (agrees && now >= believed_until(sent_, ttl)) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "answered when the lease would have run out"};
-        if (const auto* given = std::get_if<answer::granted>(&*reply)) {
+        // One that holds the lease keeps what it can get; it gives all of it back.
+        const auto* given = std::get_if<answer::granted>(&*reply);
+        if (given != nullptr && !won_) {
             word.fence = given->fence;
             undo(node, out);
         }

@@ -97,9 +97,8 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     } else {
         known.ended = places_.forget(who);
     }
-    plan.undone = std::move(known.undone);
-    return std::make_shared<round>(std::move(plan), std::move(known.ended), give_up,
-                                   std::move(tell));
+    plan.undone = known.undone;
+    return std::make_shared<round>(std::move(plan), std::move(known), give_up, std::move(tell));
 }
 
 void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_up,
@@ -166,7 +165,8 @@ void quorum_rounds::act(const round_ptr& one, quorum_machine::step step, time_po
     if (step.outcome) one->done(worded(*one, std::move(*step.outcome)));
 }
 
-void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, time_point now) {
+// What is undone is written down before it is, or is left to a later request of the owner.
+void quorum_rounds::note_undone(round& one, quorum_machine::step& step, time_point now) {
     const auto undoes = [](const quorum_machine::send& what) {
         return !what.awaited && std::holds_alternative<ask::release>(what.request);
     };
@@ -176,7 +176,8 @@ void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, ti
         const std::scoped_lock guard(one.mutex);
         undone = one.machine.undone();
     }
-    places_.undoing(asker_of(one.machine.request()), undone, now);
+    const quorum_places::asker who = asker_of(one.machine.request());
+    if (!places_.undoing(who, undone, one.look, now)) std::erase_if(step.sends, undoes);
 }
 
 void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_point now) {
