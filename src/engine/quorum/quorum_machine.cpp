@@ -355,12 +355,14 @@ bool quorum_machine::in_doubt() const {
     return std::ranges::any_of(words_, &quorum_machine::doubtful);
 }
 
-// A node that said busy has the waiter in its line, although no majority has.
-bool quorum_machine::stands_somewhere() const {
+// Although no majority has answered, a node that said busy has the waiter in its line, and the
+// undoing of a vote may fail: it must leave when it gives up.
+bool quorum_machine::is_known_somewhere() const {
     const auto* asked = std::get_if<ask::acquire>(&plan_.request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
-           std::ranges::any_of(words_,
-                               [](const node_word& w) { return w.said == kind::no && !w.why; });
+           std::ranges::any_of(words_, [](const node_word& w) {
+               return w.said == kind::yes || (w.said == kind::no && !w.why);
+           });
 }
 
 // The code that tells the caller what to do; who knows the nodes' names adds the words.
@@ -369,7 +371,7 @@ error quorum_machine::no_majority() const {
     const auto denied = [](const node_word& w) { return w.why && *w.why == errc::denied; };
     const auto refusals = static_cast<std::size_t>(std::ranges::count_if(words_, denied));
     if (refusals > plan_.nodes - majority_) return {errc::denied, {}};
-    return {stands_somewhere() ? errc::outcome_unknown : errc::unavailable, {}};
+    return {is_known_somewhere() ? errc::outcome_unknown : errc::unavailable, {}};
 }
 
 // When enough nodes may be free, as far as each can tell.

@@ -125,7 +125,7 @@ private:
     [[nodiscard]] std::size_t count(kind said) const;
     [[nodiscard]] static bool doubtful(const node_word& word);
     [[nodiscard]] bool in_doubt() const;
-    [[nodiscard]] bool stands_somewhere() const;
+    [[nodiscard]] bool is_known_somewhere() const;
     [[nodiscard]] error no_majority() const;
     [[nodiscard]] answer::busy busy() const;
 

@@ -288,6 +288,12 @@ TEST_F(quorum_of, a_waiter_in_the_line_of_a_minority_is_told_that_something_may_
     static_cast<void>(m.on_answer(0, busy(), soon));
     static_cast<void>(m.on_answer(1, away(), soon));
     EXPECT_EQ(m.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown);
+    auto voted = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(voted.start(t0));
+    static_cast<void>(voted.on_answer(0, granted(3), soon));
+    static_cast<void>(voted.on_answer(1, away(), soon));
+    EXPECT_EQ(voted.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
+        << "the undoing may fail";
     auto refused = of(3, acquire());
     static_cast<void>(refused.start(t0));
     static_cast<void>(refused.on_answer(0, busy(), soon));
