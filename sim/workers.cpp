@@ -6,6 +6,7 @@
 #include <holdfast/clock.hpp>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,9 @@ namespace {
 constexpr std::size_t most_jobs = 256;
 constexpr std::size_t most_failures = 4096;
 constexpr std::uint64_t none = UINT64_MAX;
+#ifdef HOLDFAST_MUTANTS
+constexpr rlim_t most_memory = 1U << 30U;
+#endif
 
 // What the workers share: in memory that fork() does not copy.
 struct blackboard {
@@ -73,6 +77,11 @@ pid_t start_worker(const campaign& what, blackboard& board, std::size_t me) {
     const pid_t child = ::fork();
     if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (child > 0) return child;
+#ifdef HOLDFAST_MUTANTS
+    // A bug may take all there is: then it has crashed, and not the machine.
+    const rlimit memory{.rlim_cur = most_memory, .rlim_max = most_memory};
+    static_cast<void>(::setrlimit(RLIMIT_DATA, &memory));
+#endif
     work(what, board, me);
     std::_Exit(0);
 }
