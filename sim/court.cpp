@@ -8,6 +8,7 @@
 #include "checkers/history_checker.hpp"
 #include "checkers/leftover_checker.hpp"
 #include "checkers/liveness_checker.hpp"
+#include "checkers/loss_checker.hpp"
 #include "checkers/order_checker.hpp"
 #include "checkers/renewal_checker.hpp"
 #include "checkers/resource_checker.hpp"
@@ -31,6 +32,17 @@ fault_set late_messages() {
     return late;
 }
 
+// Those that cost nobody a lease without somebody being told of it.
+bool leases_last(const plan& p) {
+    fault_set mild;
+    for (const fault kind :
+         {fault::loss, fault::duplication, fault::reset, fault::cut, fault::pause,
+          fault::client_crash, fault::fork, fault::drift, fault::script_flush}) {
+        mild.set(static_cast<std::size_t>(kind));
+    }
+    return (p.faults & ~mild).none() && p.replicas == 0;
+}
+
 }  // namespace
 
 court::court(const plan& p) {
@@ -42,12 +54,14 @@ court::court(const plan& p) {
     if (p.promised.exclusion) judges_.push_back(std::make_unique<belief_checker>());
     const fault_set only_calm = p.faults & late_messages();
     if (p.promised.exclusion && p.promised.fences && p.held == custom::mutex) {
-        judges_.push_back(std::make_unique<history_checker>(only_calm.none()));
+        judges_.push_back(
+            std::make_unique<history_checker>(only_calm.none() && p.servers != shape::quorum));
     }
     if (p.promised.fences) {
         judges_.push_back(std::make_unique<fence_checker>(p.promised.exclusion));
         judges_.push_back(std::make_unique<resource_checker>());
     }
+    if (leases_last(p)) judges_.push_back(std::make_unique<loss_checker>());
     if (p.promised.order) judges_.push_back(std::make_unique<order_checker>());
 }
 

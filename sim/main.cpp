@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -110,6 +111,20 @@ int run_one(const arguments& asked) {
     return seen.good() ? all_good : seed_failed;
 }
 
+// Each with the first thing that was found.
+int list_failures(const campaign_end& end, const limits& bounds) {
+    for (const std::uint64_t seed : end.all_failed) {
+        const verdict seen = run_seed(seed, bounds);
+        fmt::print("seed {}", seed);
+        for (const violation& one : seen.found | std::views::take(1)) {
+            fmt::print("  {}: {}", one.checker, one.text);
+        }
+        fmt::print("\n");
+    }
+    fmt::print("{} of {} seeds fail\n", end.all_failed.size(), end.sum.done);
+    return seed_failed;
+}
+
 int run_many(const arguments& asked) {
     fmt::print("seeds from {}\n", asked.what.first);
     std::fflush(stdout);
@@ -124,6 +139,7 @@ int run_many(const arguments& asked) {
         fmt::print("seed {} crashed: holdfast-sim --seed {}\n", *end.failed, *end.failed);
         return seed_failed;
     }
+    if (asked.what.go_on) return list_failures(end, asked.what.bounds);
     return show_failure(*end.failed, asked.what.bounds);
 }
 
@@ -153,7 +169,7 @@ std::vector<std::string> held_words() {
 }
 
 std::vector<std::string> server_words() {
-    return {"one", "replicas"};
+    return {"one", "replicas", "quorum"};
 }
 
 // In the order of the enumeration, as the words are.
@@ -196,9 +212,10 @@ int main(int argc, char** argv) {
     app.add_option("--milliseconds", asked.most_ms, "At most so much time with faults");
     app.add_option("--held", asked.held, "Only: mutex, shared or permits")
         ->check(CLI::IsMember(held_words()));
-    app.add_option("--servers", asked.servers, "Only: one or replicas")
+    app.add_option("--servers", asked.servers, "Only: one, replicas or quorum")
         ->check(CLI::IsMember(server_words()));
     app.add_flag("--twice", asked.what.twice, "Run each seed twice and compare the hashes");
+    app.add_flag("--all", asked.what.go_on, "Go on after a failure, and list all seeds that fail");
     app.add_flag("--trace", asked.trace, "Write down everything that happens (with --seed)");
     app.add_option("--mutant", asked.mutant, "Switch this bug on");
     app.add_flag("--list-mutants", asked.list_mutants, "Name the bugs that can be switched on");

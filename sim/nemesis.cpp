@@ -61,8 +61,11 @@ void nemesis::strike_network(fault kind) {
         return;
     }
     const bool messages = draw_.coin();
-    victim.after(
-        0ms, [&victim, messages] { messages ? victim.store().deafen() : victim.store().reset(); });
+    victim.after(0ms, [&victim, messages, node] {
+        auto& links = victim.links();
+        remote_store& link = *links[node % links.size()];
+        messages ? link.deafen() : link.reset();
+    });
 }
 
 void nemesis::strike_program(fault kind) {
@@ -80,8 +83,14 @@ void nemesis::strike_program(fault kind) {
     }
 }
 
+// Any of a quorum; otherwise the one that counts.
+unsigned nemesis::draw_server() {
+    if (world_.how().servers != shape::quorum) return world_.master();
+    return static_cast<unsigned>(draw_.below(world_.how().nodes));
+}
+
 void nemesis::strike_server(fault kind) {
-    const unsigned number = world_.master();
+    const unsigned number = draw_server();
     const moment down = draw_.between(1ms, 2s);
     node& victim = world_.server(number);
     if (!victim.up()) return;
@@ -101,16 +110,16 @@ void nemesis::strike_server(fault kind) {
                 down, [this, number] { world_.server(number).engine().out_of_memory(false); });
             return;
         case fault::failover: return fail_over();
-        default: return set_clock(kind);
+        default: return set_clock(number, kind);
     }
 }
 
-void nemesis::set_clock(fault kind) {
+void nemesis::set_clock(unsigned number, fault kind) {
     const moment by = draw_.between(1ms, 2 * world_.how().ttl_most);
     world_.disturb_servers();
     const bool back = kind == fault::clock_back;
     if (back) world_.note_step_back(by);
-    world_.server(world_.master()).time().step(back ? -by : by);
+    world_.server(number).time().step(back ? -by : by);
 }
 
 // A Sentinel takes seconds to decide. Without a split brain the old master is dead by then.

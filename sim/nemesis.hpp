@@ -25,7 +25,8 @@ private:
     void strike_network(fault kind);
     void strike_program(fault kind);
     void strike_server(fault kind);
-    void set_clock(fault kind);
+    [[nodiscard]] unsigned draw_server();
+    void set_clock(unsigned number, fault kind);
     void fail_over();
 
     world& world_;

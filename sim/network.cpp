@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A waiter is heard of in time as long as nothing takes longer than this.
+// A waiter is heard of in time as long as nothing takes longer than this …
 constexpr moment long_time = 300ms;
 
 }  // namespace
@@ -31,8 +31,11 @@ moment network::travel_time(const parcel& what) {
 
 void network::send(const parcel& what, const delivery& arrive) {
     const moment arrival = travel_time(what);
-    if (arrival - time_.now() > long_time) trouble_(what.process);
+    // … nor half of what a hand-over is kept for.
+    const moment in_time = std::min(long_time, plan_.ttl_least / 2);
+    if (arrival - time_.now() > in_time) trouble_(what.process);
     ++on_their_way_[what.process];
+    last_of_all_ = std::max(last_of_all_, arrival);
     time_.at(arrival, [this, process = what.process, arrive] {
         --on_their_way_[process];
         arrive();

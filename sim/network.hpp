@@ -45,6 +45,8 @@ public:
 
     /// Messages of this program that will still arrive.
     [[nodiscard]] unsigned on_their_way(unsigned process) const;
+    /// When the last message that was sent so far will have arrived.
+    [[nodiscard]] moment quiet_at() const noexcept { return last_of_all_; }
 
 private:
     using path = std::pair<std::pair<unsigned, unsigned>, direction>;
@@ -60,6 +62,7 @@ private:
     std::map<path, moment> clogged_until_;
     std::map<path, moment> last_arrival_;
     std::map<unsigned, unsigned> on_their_way_;
+    moment last_of_all_{0};
     bool healed_ = false;
 };
 

@@ -41,7 +41,7 @@ void node::make_engine() {
     engine_->replicates(history_, {});
 }
 
-std::vector<reply> node::carry_out(const wire_batch& batch) {
+std::vector<reply> node::carry_out(std::span<const wire_command> batch) {
     std::vector<reply> replies;
     for (const wire_command& one : batch) {
         std::vector<std::string_view> words(one.words.begin(), one.words.end());

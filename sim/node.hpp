@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +47,7 @@ public:
     [[nodiscard]] const std::string& history() const noexcept { return history_; }
 
     /// Carries out the commands, in order.
-    [[nodiscard]] std::vector<reply> carry_out(const wire_batch& batch);
+    [[nodiscard]] std::vector<reply> carry_out(std::span<const wire_command> batch);
 
     using hearer = std::function<void(std::string payload)>;
     void listen(unsigned process, const std::string& channel, hearer tell);

@@ -20,6 +20,9 @@ constexpr std::array<std::string_view, fault_kinds> names{
 constexpr std::array<unsigned, fault_kinds> how_often{500, 350, 350, 300, 300, 200, 350, 300, 100,
                                                       500, 250, 250, 80,  80,  200, 120, 700, 300};
 
+// Seeds with a quorum, in a thousand.
+constexpr unsigned quorum_seeds = 150;
+
 fault_set draw_faults(chance& draw, const plan& p) {
     fault_set drawn;
     const bool calm = draw.permille(80);  // some seeds have none: what fails there is plain wrong
@@ -42,16 +45,16 @@ promises what_holds(const plan& p) {
     promises held;
     const bool forgets = p.has(fault::node_loss) || p.has(fault::failover);
     const bool guarded = p.quarantine > moment::zero();
-    if (p.servers != shape::quorum) {
-        if (p.has(fault::clock_forward)) held.exclusion = false;
-        if (forgets && !guarded) held.exclusion = false;
-        if (p.has(fault::split_brain) && p.replicas == 0) held.exclusion = false;
-    }
+    if (p.has(fault::clock_forward)) held.exclusion = false;
+    if (forgets && !guarded) held.exclusion = false;
+    if (p.has(fault::split_brain) && p.replicas == 0) held.exclusion = false;
     // A forward step in quarantine ends the quarantine; a back step sets the floor of fences back.
     // A replica whose clock was not set forward does not know how far its master's fences were.
-    const bool behind = p.servers == shape::replicated && p.has(fault::clock_forward);
+    const bool behind = p.servers != shape::single && p.has(fault::clock_forward);
     if (forgets && (p.has(fault::clock_back) || behind)) held.fences = false;
     if (p.has(fault::split_brain)) held.fences = held.exclusion;
+    // A quorum has no line, but one at each server.
+    if (p.servers == shape::quorum) held.order = false;
     // Without memory a server cannot write a line down, only delete.
     if (p.has(fault::clock_back) || p.has(fault::clock_forward) || forgets ||
         p.has(fault::out_of_memory) || p.replicas > 0) {
@@ -83,6 +86,13 @@ void draw_people(chance& draw, plan& p) {
     p.held = kind < 60 ? custom::mutex : kind < 80 ? custom::shared : custom::permits;
     p.permits = static_cast<unsigned>(draw.between(1, 4));
     if (p.held != custom::mutex) p.tasks = static_cast<unsigned>(draw.between(1, 3));
+}
+
+// A quorum has mutexes only.
+void draw_quorum(chance& draw, plan& p) {
+    p.held = custom::mutex;
+    constexpr std::array<moment, 4> timeouts{30ms, 100ms, 500ms, 2s};
+    p.node_timeout = timeouts[draw.below(timeouts.size())];
 }
 
 void draw_rates(chance& draw, plan& p) {
@@ -117,10 +127,13 @@ plan draw_plan(std::uint64_t seed, const limits& bounds) {
     p.seed = seed;
     const auto kind = draw.below(100);
     p.servers = kind < 55 ? shape::single : shape::replicated;
+    chance apart(seed, 6);
+    if (apart.permille(quorum_seeds)) p.servers = shape::quorum;
     if (bounds.servers) p.servers = *bounds.servers;
     p.nodes = p.servers == shape::single ? 1 : p.servers == shape::replicated ? 3 : 5;
     draw_people(draw, p);
     if (bounds.held) p.held = *bounds.held;
+    if (p.servers == shape::quorum) draw_quorum(apart, p);
     draw_rates(draw, p);
     const bool guarded = draw.permille(p.servers == shape::single ? 250 : 850);
     const bool confirmed = draw.permille(400);

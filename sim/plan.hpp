@@ -70,6 +70,7 @@ struct plan {
     moment hold_most{};
     moment think_most{};
     moment request_timeout{};
+    moment node_timeout{};  ///< Of each server of a quorum.
     moment quarantine{};    ///< Zero: none.
     unsigned replicas = 0;  ///< That must confirm.
     unsigned passes = 0;    ///< Local passes of those who wait.

@@ -30,13 +30,32 @@ process::~process() {
 }
 
 void process::start() {
-    store_ = std::make_shared<remote_store>(world_, *this, world_.lease_options());
     client_options options;
     options.request_timeout = world_.how().request_timeout;
     options.time = &clock_;
     options.chance = &entropy_;
-    runtime_ = std::make_shared<detail::lock_runtime>(store_, options, detail::upkeep::by_hand);
+    runtime_ = std::make_shared<detail::lock_runtime>(
+        std::make_shared<witness_store>(world_, *this, open_store()), options,
+        detail::upkeep::by_hand);
     for (task& one : tasks_) think(one);
+}
+
+std::shared_ptr<lease_store> process::open_store() {
+    const plan& how = world_.how();
+    if (how.servers != shape::quorum) {
+        links_.push_back(std::make_shared<remote_store>(world_, *this, world_.lease_options()));
+        return links_.front();
+    }
+    std::vector<quorum_node> nodes;
+    for (unsigned i = 0; i < how.nodes; ++i) {
+        links_.push_back(std::make_shared<remote_store>(world_, *this, world_.lease_options(), i));
+        nodes.push_back({std::to_string(i), links_.back()});
+    }
+    quorum_options options;
+    options.node_timeout = how.node_timeout;
+    options.background = detail::upkeep::by_hand;
+    quorum_ = std::make_shared<quorum_lease_store>(std::move(nodes), clock_, entropy_, options);
+    return quorum_;
 }
 
 bool process::blocking() const noexcept {
@@ -73,7 +92,7 @@ void process::happen(event what) {
 void process::run_background() {
     if (dead_ || stepping_) return;
     stepping_ = true;
-    const time_point next = runtime_->step();
+    const time_point next = step();
     stepping_ = false;
     look_whether_idle();
     if (next == time_point::max()) return;
@@ -83,6 +102,24 @@ void process::run_background() {
     world_.time().at(when, guarded([this, when] {
                          if (planned_step_ == when) planned_step_ = moment::max();
                      }));
+}
+
+// What the quorum does may wake somebody, and whoever is awake may have asked the quorum.
+time_point process::step() {
+    if (quorum_ == nullptr) return runtime_->step();
+    static_cast<void>(quorum_->step());
+    const time_point next = runtime_->step();
+    return std::min(next, quorum_->step());
+}
+
+void process::server_gone(unsigned node) {
+    for (const auto& one : links_) one->server_gone(node);
+}
+
+std::size_t process::under_way() const {
+    std::size_t sum = 0;
+    for (const auto& one : links_) sum += one->under_way();
+    return sum;
 }
 
 void process::pause(moment until) {
@@ -122,13 +159,14 @@ void process::crash() {
     if (runtime_ != nullptr) runtime_->close();
     tasks_.clear();
     runtime_.reset();
-    store_.reset();
+    quorum_.reset();
+    links_.clear();
 }
 
 std::string process::use_in_child() {
     detail::pretend_fork(1);
     std::string wrong;
-    const std::size_t asked = store_->under_way();
+    const std::size_t asked = under_way();
     for (const task& one : tasks_) {
         if (one.mine == nullptr) continue;
         if (one.mine->held.held()) wrong = "a child holds its parent's lease";
@@ -140,13 +178,13 @@ std::string process::use_in_child() {
     if (!refused) wrong = "a child acquired by its parent's client";
     runtime_->close();
     detail::pretend_fork(-1);
-    if (store_->under_way() != asked) wrong = "a child used its parent's connection";
+    if (under_way() != asked) wrong = "a child used its parent's connection";
     return wrong;
 }
 
 void process::look_whether_idle() {
-    const bool rests = calls_open_ == 0 && holds_ == 0 && store_->under_way() == 0 &&
-                       runtime_->statistics().held == 0 && runtime_->step() == time_point::max();
+    const bool rests = calls_open_ == 0 && holds_ == 0 && under_way() == 0 &&
+                       runtime_->statistics().held == 0 && step() == time_point::max();
     if (!rests || !busy_since_idle_ || world_.now() < lost_until_ ||
         world_.net().on_their_way(number_) > 0)
         return;
@@ -285,8 +323,9 @@ void process::end_work(task& who) {
 void process::release(task& who) {
     const auto mine = std::move(who.mine);
     const bool lost = !mine->held.held();
-    if (lost) lost_until_ = world_.now() + world_.how().ttl_most;
-    world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost});
+    // In a quorum it may also stand in the line of a server that had not granted it.
+    if (lost) lost_until_ = world_.now() + std::max<moment>(world_.how().ttl_most, 4s);
+    world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost, mine->held.reason()});
     --holds_;
     if (draw_.permille(250) && !who.last) {  // its destructor gives it back
         const lease left = std::move(mine->held);

@@ -5,7 +5,9 @@
 #include "drifting_clock.hpp"
 #include "remote_store.hpp"
 #include "testimony.hpp"
+#include "witness_store.hpp"
 
+#include "engine/quorum/quorum_lease_store.hpp"
 #include "lock/lock_runtime.hpp"
 
 #include <holdfast/entropy.hpp>
@@ -46,8 +48,12 @@ public:
     [[nodiscard]] drifting_clock& time() noexcept { return clock_; }
     [[nodiscard]] bool dead() const noexcept { return dead_; }
     [[nodiscard]] bool blocking() const noexcept;
-    [[nodiscard]] remote_store& store() noexcept { return *store_; }
+    /// Its connections: one pair, or one pair to each server of a quorum.
+    [[nodiscard]] std::vector<std::shared_ptr<remote_store>>& links() noexcept { return links_; }
     [[nodiscard]] std::string client_prefix() const;
+
+    /// The connections to that server end.
+    void server_gone(unsigned node);
 
     /// Stands still until then.
     void pause(moment until);
@@ -86,6 +92,9 @@ private:
 
     void happen(event what);
     void run_background();
+    time_point step();
+    [[nodiscard]] std::size_t under_way() const;
+    [[nodiscard]] std::shared_ptr<lease_store> open_store();
     void resume();
     void look_whether_idle();
     [[nodiscard]] moment stood_still_since(moment began) const;
@@ -105,7 +114,8 @@ private:
     chance draw_;
     seeded_entropy entropy_;
     drifting_clock clock_;
-    std::shared_ptr<remote_store> store_;
+    std::vector<std::shared_ptr<remote_store>> links_;
+    std::shared_ptr<quorum_lease_store> quorum_;  ///< Made of the links, if there is one.
     std::shared_ptr<detail::lock_runtime> runtime_;
     std::deque<task> tasks_;
     std::deque<event> while_paused_;

@@ -43,10 +43,12 @@ struct remote_store::conversation {
     moment written{};         ///< When the server carried it out.
 };
 
-remote_store::remote_store(world& around, process& host, const command_lease_options& options)
+remote_store::remote_store(world& around, process& host, const command_lease_options& options,
+                           std::optional<unsigned> node)
     : world_(around),
       host_(host),
       options_(options),
+      only_node_(node),
       channel_(fmt::format("holdfast:grants:{}", host.number())) {
     subscribe();
 }
@@ -65,23 +67,26 @@ result<std::vector<lease_info>> remote_store::list(std::string_view /*prefix*/,
     return fail(errc::unsupported, "nobody lists in a simulation");
 }
 
+unsigned remote_store::server() const {
+    return only_node_.value_or(world_.master_for(host_.number()));
+}
+
 // A blocking program asks by exchange, which goes the swift way if it can; renewals, leavings and
-// all that an asynchronous program asks are submitted, and go the full way.
+// all that an asynchronous program or a quorum asks are submitted, and go the full way.
 void remote_store::submit(std::vector<lease_request> requests, time_point give_up,
                           reply_handler on_reply) {
     if (host_.dead()) return;
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const bool exchanged =
-            host_.blocking() && (std::holds_alternative<ask::acquire>(requests[i]) ||
-                                 std::holds_alternative<ask::release>(requests[i]));
+        const bool exchanged = host_.blocking() && !only_node_ &&
+                               (std::holds_alternative<ask::acquire>(requests[i]) ||
+                                std::holds_alternative<ask::release>(requests[i]));
         const bool recent = contended_.recent(name_of(requests[i]), host_.time().now());
         const lease_way way = exchanged && !recent ? lease_way::swift : lease_way::full;
         const auto one = std::make_shared<conversation>(options_, std::move(requests[i]), way);
         one->give_up = give_up;
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);
-        world_.judges().see(seen::request_sent{world_.now(), host_.number(), one->request});
         if (!ear_.open) {  // it could not be told of anything
             world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
         }
@@ -189,8 +194,11 @@ void remote_store::answer(const talk& one, result<lease_reply> reply) {
     one->over = true;
     std::erase(open_, one);
     std::erase(waiting_, one);
-    one->tell(reply);
-    world_.judges().see(seen::request_answered{world_.now(), host_.number(), one->request, reply});
+    if (only_node_) {
+        world_.judges().see(
+            seen::node_answered{world_.now(), host_.number(), *only_node_, one->request, reply});
+    }
+    one->tell(std::move(reply));
 }
 
 void remote_store::time_is_up(const talk& one) {
@@ -230,25 +238,39 @@ void remote_store::server_gone(unsigned number) {
 void remote_store::connect() {
     const unsigned epoch = ++commands_.epoch;
     commands_.opening = true;
-    commands_.node = world_.master_for(host_.number());
+    commands_.node = server();
     commands_.incarnation = world_.server(commands_.node).incarnation();
     world_.connect({.process = host_.number(),
                     .node = commands_.node,
                     .incarnation = commands_.incarnation,
-                    .raises_fences = !options_.careful()},
-                   host_.guarded([this, epoch] { connected(epoch); }));
+                    .raises_fences = !options_.careful(),
+                    .stand_aside = only_node_ ? world_.how().quarantine : moment(0)},
+                   host_.guarded([this, epoch](bool welcome) { connected(epoch, welcome); }));
     host_.after(connect_patience, [this, epoch] {
         if (epoch == commands_.epoch && !commands_.open) connect();
     });
 }
 
-void remote_store::connected(unsigned epoch) {
+void remote_store::connected(unsigned epoch, bool welcome) {
     if (epoch != commands_.epoch || commands_.open) return;
+    if (!welcome) return fail_waiting();
     commands_.open = true;
     commands_.opening = false;
     const std::deque<talk> ready = std::exchange(waiting_, {});
     for (const talk& one : ready) {
         if (!one->over) dispatch(one);
+    }
+}
+
+// The server refuses connections for now. Who comes later tries again.
+void remote_store::fail_waiting() {
+    commands_.opening = false;
+    ++commands_.epoch;
+    const std::deque<talk> refused = std::exchange(waiting_, {});
+    for (const talk& one : refused) {
+        if (one->over) continue;
+        fail_trip(one, one->was_sent ? errc::outcome_unknown : errc::unavailable,
+                  "the server was restarted: it has no vote yet");
     }
 }
 
@@ -263,13 +285,18 @@ void remote_store::deafen() {
 
 void remote_store::subscribe() {
     const unsigned epoch = ++ear_.epoch;
-    ear_.node = world_.master_for(host_.number());
+    ear_.node = server();
     ear_.incarnation = world_.server(ear_.node).incarnation();
     world_.subscribe(
         {.process = host_.number(),
          .node = ear_.node,
          .incarnation = ear_.incarnation,
-         .channel = channel_},
+         .channel = channel_,
+         .wanted =
+             [this, host = host_.weak_from_this(), epoch] {
+                 const auto self = host.lock();
+                 return self != nullptr && !self->dead() && epoch == ear_.epoch;
+             }},
         host_.guarded([this, epoch] { subscribed(epoch); }),
         host_.guarded([this, epoch](const std::string& text) { hear_grant(epoch, text); }));
     host_.after(connect_patience, [this, epoch] {
@@ -293,7 +320,6 @@ void remote_store::hear_grant(unsigned epoch, const std::string& text) {
     // No replica has confirmed a hand-over yet: its waiter asks again, as command_lease_store does.
     handed_over told = *given;
     if (options_.replicas > 0) told.ttl = duration::zero();
-    world_.judges().see(seen::push_heard{world_.now(), host_.number(), told});
     handler_(told);
 }
 

@@ -10,10 +10,12 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-/// Leases on a simulated server, as one program sees them: the requests, the commands and what the
+/// Leases on a simulated server, as one program sees them (whichever is the master, or always the
+/// same one, of a quorum): the requests, the commands and what the
 /// replies mean are the library's; the connections are simulated.
 ///
 /// It behaves as the Redis client does: a command waits for its connection; the first thing on a
@@ -27,7 +29,9 @@ class process;
 
 class remote_store final : public lease_store {
 public:
-    remote_store(world& around, process& host, const command_lease_options& options);
+    /// Without a node: whichever is the master.
+    remote_store(world& around, process& host, const command_lease_options& options,
+                 std::optional<unsigned> node = {});
 
     [[nodiscard]] capabilities can() const noexcept override;
     void exchange(std::span<const lease_request> requests, std::span<result<lease_reply>> replies,
@@ -60,7 +64,9 @@ private:
     void answer(const talk& one, result<lease_reply> reply);
     void time_is_up(const talk& one);
     void connect();
-    void connected(unsigned epoch);
+    void connected(unsigned epoch, bool welcome);
+    void fail_waiting();
+    [[nodiscard]] unsigned server() const;
     void subscribe();
     void subscribed(unsigned epoch);
     void hear_grant(unsigned epoch, const std::string& text);
@@ -76,6 +82,7 @@ private:
     world& world_;
     process& host_;
     const command_lease_options options_;
+    const std::optional<unsigned> only_node_;
     const std::string channel_;
     contention_memory contended_;
     push_handler handler_;

@@ -3,6 +3,7 @@
 
 #include "timeline.hpp"
 
+#include <holdfast/lease.hpp>
 #include <holdfast/lease_store.hpp>
 
 #include <cstdint>
@@ -59,7 +60,8 @@ struct holding_began {
 struct holding_ended {
     moment at;
     std::uint64_t holding;
-    bool lost;  ///< It did not end it itself.
+    bool lost;                            ///< It did not end it itself …
+    loss_reason why = loss_reason::none;  ///< … but so.
 };
 
 /// The answer of a release.
@@ -86,6 +88,15 @@ struct request_sent {
 struct request_answered {
     moment at;
     unsigned process;
+    const lease_request& request;
+    const result<lease_reply>& reply;
+};
+
+/// The answer of one server of a quorum. Only for whoever reads the trace.
+struct node_answered {
+    moment at;
+    unsigned process;
+    unsigned node;
     const lease_request& request;
     const result<lease_reply>& reply;
 };

@@ -6,6 +6,7 @@
 #include <holdfast/clock.hpp>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +24,11 @@ namespace holdfast::sim {
 namespace {
 
 constexpr std::size_t most_jobs = 256;
+constexpr std::size_t most_failures = 4096;
 constexpr std::uint64_t none = UINT64_MAX;
+#ifdef HOLDFAST_MUTANTS
+constexpr rlim_t most_memory = 1U << 30U;
+#endif
 
 // What the workers share: in memory that fork() does not copy.
 struct blackboard {
@@ -33,6 +38,8 @@ struct blackboard {
     std::atomic<std::uint64_t> failed{none};
     std::atomic<std::uint64_t> unequal{none};
     std::atomic<bool> stop;
+    std::atomic<std::size_t> failures;
+    std::array<std::uint64_t, most_failures> all_failed;
     std::array<std::atomic<std::uint64_t>, most_jobs> at;  ///< The seed of each worker.
 };
 
@@ -40,6 +47,13 @@ void lower(std::atomic<std::uint64_t>& value, std::uint64_t to) {
     std::uint64_t now = value.load();
     while (to < now && !value.compare_exchange_weak(now, to)) {
     }
+}
+
+void note_failure(const campaign& what, blackboard& board, std::uint64_t seed) {
+    lower(board.failed, seed);
+    const std::size_t place = board.failures.fetch_add(1);
+    if (place < most_failures) board.all_failed[place] = seed;
+    if (!what.go_on || place + 1 >= most_failures) board.stop = true;
 }
 
 void work(const campaign& what, blackboard& board, std::size_t me) {
@@ -52,10 +66,7 @@ void work(const campaign& what, blackboard& board, std::size_t me) {
             lower(board.unequal, seed);
             board.stop = true;
         }
-        if (!found.good()) {
-            lower(board.failed, seed);
-            board.stop = true;
-        }
+        if (!found.good()) note_failure(what, board, seed);
         board.events += found.events;
         ++board.done;
         board.at[me] = none;
@@ -66,6 +77,11 @@ pid_t start_worker(const campaign& what, blackboard& board, std::size_t me) {
     const pid_t child = ::fork();
     if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (child > 0) return child;
+#ifdef HOLDFAST_MUTANTS
+    // A bug may take all there is: then it has crashed, and not the machine.
+    const rlimit memory{.rlim_cur = most_memory, .rlim_max = most_memory};
+    static_cast<void>(::setrlimit(RLIMIT_DATA, &memory));
+#endif
     work(what, board, me);
     std::_Exit(0);
 }
@@ -112,6 +128,9 @@ campaign_end run_campaign(const campaign& what, const std::function<void(const p
     end.unequal = board.unequal != none;
     const std::uint64_t worst = std::min(board.failed.load(), board.unequal.load());
     if (worst != none) end.failed = worst;
+    const std::size_t failures = std::min(board.failures.load(), most_failures);
+    end.all_failed.assign(board.all_failed.begin(), board.all_failed.begin() + failures);
+    std::ranges::sort(end.all_failed);
     ::munmap(shared, sizeof(blackboard));
     return end;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 /// Many seeds on several processors: each worker is a process, so that one that crashes takes
 /// nothing along, and each seed has one thread and no neighbours.
@@ -21,6 +22,8 @@ struct campaign {
     limits bounds;
     /// Each seed is run twice, and must give the same hash.
     bool twice = false;
+    /// Goes on after a seed that fails, and names all of them in the end.
+    bool go_on = false;
 };
 
 struct progress {
@@ -31,9 +34,10 @@ struct progress {
 
 struct campaign_end {
     progress sum;
-    std::optional<std::uint64_t> failed;  ///< The lowest seed that did, of those that were run.
-    bool crashed = false;                 ///< It took its worker along.
-    bool unequal = false;                 ///< It ran in two ways.
+    std::optional<std::uint64_t> failed;      ///< The lowest seed that did, of those that were run.
+    bool crashed = false;                     ///< It took its worker along.
+    bool unequal = false;                     ///< It ran in two ways.
+    std::vector<std::uint64_t> all_failed{};  ///< With `go_on`, in order; some thousands at most.
 };
 
 [[nodiscard]] campaign_end run_campaign(const campaign& what,

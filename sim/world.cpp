@@ -16,7 +16,8 @@ constexpr std::uint64_t most_events = 400'000;
 
 command_lease_options options_for(const plan& p) {
     command_lease_options options;
-    options.quarantine = p.quarantine;
+    // A quorum's servers say at the connect that they stand aside.
+    if (p.servers != shape::quorum) options.quarantine = p.quarantine;
     options.replicas = p.replicas;
     return options;
 }
@@ -79,51 +80,71 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
     act(there);
 }
 
-void world::note_arrival(const lease_request& request, unsigned process, bool awaited) {
+void world::note_arrival(const lease_request& request, unsigned node, bool awaited) {
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
+    const std::pair there(node, owner.value());
+    const auto* gone = std::get_if<ask::release>(&request);
     if (std::holds_alternative<ask::acquire>(request)) {
-        if (!awaited || ended_owners_.contains(owner.value())) late_requests_of_.insert(process);
-    } else if (!std::holds_alternative<ask::renew>(request)) {
-        ended_owners_.insert(owner.value());
+        if (!awaited || ended_owners_.contains(there)) late_owners_.insert(owner.value());
+    } else if (std::holds_alternative<ask::leave>(request) ||
+               (gone != nullptr && gone->only.value == 0)) {
+        ended_owners_.insert(there);
     }
 }
 
-void world::send_commands(const command_parcel& what,
-                          std::function<void(std::vector<reply>)> answered,
+/// Commands on their way: copied once, however often they are handed on.
+struct world::errand {
+    command_parcel what;
+    const lease_request request;
+    std::function<void(std::vector<reply>)> answered;
+    std::function<void()> refused;
+    unsigned copies = 0;  ///< That have arrived.
+
+    [[nodiscard]] network::parcel back() const {
+        return {what.process, what.node, direction::to_program};
+    }
+};
+
+void world::send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
                           std::function<void()> refused) {
-    const network::parcel back{what.process, what.node, direction::to_program};
-    const auto act = [this, back, request = what.request, batch = what.batch,
-                      awaited = what.awaited, answered = std::move(answered)](node& there) {
-        note_arrival(request, back.process, awaited());
-        std::vector<reply> replies(
-            batch.size(), reply::error("READONLY You can't write against a read only replica."));
-        const auto tell = [this, back, answered](const std::vector<reply>& said) {
-            net_.carry(back, [answered, said] { answered(said); });
-        };
-        if (!there.is_master) return tell(replies);
-        carry_on(there, batch, {}, tell);
-    };
-    const auto gone = [this, back, refused = std::move(refused)] { net_.carry(back, refused); };
-    net_.carry({what.process, what.node, direction::to_server, what.may_repeat},
-               [this, act, gone, node = what.node, incarnation = what.incarnation] {
-                   at_server(node, incarnation, act, gone);
-               });
+    const network::parcel there{what.process, what.node, direction::to_server, what.may_repeat};
+    const lease_request& request = what.request;
+    const auto one = std::make_shared<errand>(
+        errand{std::move(what), request, std::move(answered), std::move(refused)});
+    net_.carry(there, [this, one] {
+        at_server(
+            one->what.node, one->what.incarnation,
+            [this, one](node& server) { arrive(one, server); },
+            [this, one] { net_.carry(one->back(), [one] { one->refused(); }); });
+    });
+}
+
+void world::arrive(const std::shared_ptr<errand>& one, node& there) {
+    // The second of two comes when the first has been answered.
+    note_arrival(one->request, one->what.node, ++one->copies == 1 && one->what.awaited());
+    if (there.is_master) return carry_on(one, there, {});
+    answer(one, std::vector<reply>(
+                    one->what.batch.size(),
+                    reply::error("READONLY You can't write against a read only replica.")));
+}
+
+void world::answer(const std::shared_ptr<errand>& one, std::vector<reply> said) {
+    auto kept = std::make_shared<std::vector<reply>>(std::move(said));
+    net_.carry(one->back(), [one, kept] { one->answered(*kept); });
 }
 
 // Commands of one pipeline are not one step: another connection's may come between them, and the
 // server may die there.
-void world::carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
-                     std::function<void(std::vector<reply>)> done) {
-    const wire_batch first{batch.front()};
-    so_far.push_back(there.carry_out(first).front());
-    batch.erase(batch.begin());
-    if (batch.empty()) return done(std::move(so_far));
+void world::carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far) {
+    const wire_batch& batch = one->what.batch;
+    so_far.push_back(there.carry_out({&batch[so_far.size()], 1}).front());
+    if (so_far.size() == batch.size()) return answer(one, std::move(so_far));
     const moment gap = draw_.permille(500) ? moment(0) : draw_.between(0us, 2ms);
-    time_.after(gap, [this, &there, incarnation = there.incarnation(), batch = std::move(batch),
-                      so_far = std::move(so_far), done = std::move(done)]() mutable {
+    time_.after(gap, [this, one, &there, incarnation = there.incarnation(),
+                      so_far = std::move(so_far)]() mutable {
         if (!there.up() || there.incarnation() != incarnation) return;
-        carry_on(there, std::move(batch), std::move(so_far), std::move(done));
+        carry_on(one, there, std::move(so_far));
     });
 }
 
@@ -156,15 +177,20 @@ void world::confirm(const confirm_parcel& what, std::function<void(unsigned)> an
                });
 }
 
-void world::connect(const call_parcel& what, std::function<void()> answered) {
+void world::connect(const call_parcel& what, std::function<void(bool welcome)> answered) {
     const network::parcel back{what.process, what.node, direction::to_program};
-    const auto act = [this, back, raises = what.raises_fences, answered](node& there) {
+    const auto act = [this, back, what, answered](node& there) {
         if (!there.is_master) return;  // who asks for a master hangs up, and looks again
-        if (raises) {
+        bool welcome = true;
+        if (what.stand_aside > moment(0)) {
+            const wire_batch ask{{.words = stand_aside_command(what.stand_aside)}};
+            welcome = !there.carry_out(ask).front().is_error();
+        }
+        if (welcome && what.raises_fences) {
             const wire_batch raise{{.words = raise_fence_command()}};
             static_cast<void>(there.carry_out(raise));
         }
-        net_.carry(back, answered);
+        net_.carry(back, [answered, welcome] { answered(welcome); });
     };
     net_.carry({what.process, what.node, direction::to_server},
                [this, act, node = what.node, incarnation = what.incarnation] {
@@ -179,7 +205,9 @@ void world::subscribe(const subscribe_parcel& what, std::function<void()> answer
     const auto tell = [this, back, heard](const std::string& text) {
         net_.carry(back, [heard, text] { heard(text); });
     };
-    const auto act = [this, back, channel = what.channel, tell, answered](node& there) {
+    const auto act = [this, back, channel = what.channel, wanted = what.wanted, tell,
+                      answered](node& there) {
+        if (!wanted()) return;
         there.listen(back.process, channel, tell);
         net_.carry(back, answered);
     };
@@ -225,7 +253,7 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
     disturb_servers();
     for (const auto& one : programs_) {
         one->after(draw_.between(0ms, 30ms),
-                   [one = one.get(), number] { one->store().server_gone(number); });
+                   [one = one.get(), number] { one->server_gone(number); });
     }
     time_.after(down, [&there, died, lost] {
         if (lost && *lost == moment::max()) {
@@ -252,8 +280,7 @@ void world::fail_over(unsigned to, moment old_goes_on) {
         if (was == master_) return;
         servers_[was]->is_master = false;
         for (const auto& one : programs_) {
-            one->after(draw_.between(0ms, 30ms),
-                       [one = one.get(), was] { one->store().server_gone(was); });
+            one->after(draw_.between(0ms, 30ms), [one = one.get(), was] { one->server_gone(was); });
         }
     });
 }
@@ -275,7 +302,12 @@ bool world::run() {
     while (busy() && now() < end) {
         if (!time_.run_until(now() + 200ms, most_events)) return false;
     }
-    if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout, most_events)) {
+    // What was slow may arrive long after its sender had done with it, and take a name for a ttl.
+    while (net_.quiet_at() > now()) {
+        if (!time_.run_until(net_.quiet_at(), most_events)) return false;
+    }
+    if (!time_.run_until(now() + plan_.ttl_most + 8s + plan_.request_timeout + stepped_back_,
+                         most_events)) {
         return false;
     }
     std::uint64_t open = 0;

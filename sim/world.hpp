@@ -53,7 +53,7 @@ public:
         wire_batch batch;
         std::function<bool()> awaited;  ///< Whether its sender still waits for the answer.
     };
-    void send_commands(const command_parcel& what, std::function<void(std::vector<reply>)> answered,
+    void send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
                        std::function<void()> refused);
     struct confirm_parcel {
         unsigned process;
@@ -70,13 +70,15 @@ public:
         unsigned node;
         unsigned incarnation;
         bool raises_fences;
+        moment stand_aside{0};  ///< A server that was restarted since then refuses.
     };
-    void connect(const call_parcel& what, std::function<void()> answered);
+    void connect(const call_parcel& what, std::function<void(bool welcome)> answered);
     struct subscribe_parcel {
         unsigned process;
         unsigned node;
         unsigned incarnation;
         std::string channel;
+        std::function<bool()> wanted;  ///< Whether its sender has not hung up meanwhile.
     };
     void subscribe(const subscribe_parcel& what, std::function<void()> answered,
                    std::function<void(const std::string&)> heard);
@@ -106,11 +108,13 @@ private:
     void populate();
     [[nodiscard]] std::shared_ptr<process> make_program();
     [[nodiscard]] moment acknowledged(unsigned replica, unsigned master, moment written) const;
-    void carry_on(node& there, wire_batch batch, std::vector<reply> so_far,
-                  std::function<void(std::vector<reply>)> done);
+    struct errand;
+    void arrive(const std::shared_ptr<errand>& one, node& there);
+    void carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far);
+    void answer(const std::shared_ptr<errand>& one, std::vector<reply> said);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
-    void note_arrival(const lease_request& request, unsigned process, bool awaited);
+    void note_arrival(const lease_request& request, unsigned node, bool awaited);
 
     const plan& plan_;
     const command_lease_options options_;
@@ -135,9 +139,10 @@ private:
         std::uint64_t value = 0;
     };
     std::map<std::string, resource> resources_;
-    std::set<std::string> ended_owners_;  ///< The servers carried out their last request.
-    /// Programs of which a request came when they had done with it: nobody will undo it.
-    std::set<unsigned> late_requests_of_;
+    /// By server: owners whose last request was carried out there.
+    std::set<std::pair<unsigned, std::string>> ended_owners_;
+    /// Owners of which a request came when their program had done with it: nobody will undo it.
+    std::set<std::string, std::less<>> late_owners_;
 };
 
 }  // namespace holdfast::sim

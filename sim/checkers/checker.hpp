@@ -32,6 +32,7 @@ public:
     virtual void see(const seen::process_crashed&) {}
     virtual void see(const seen::request_sent&) {}
     virtual void see(const seen::request_answered&) {}
+    virtual void see(const seen::node_answered&) {}
     virtual void see(const seen::push_heard&) {}
     virtual void see(const seen::process_disturbed&) {}
     virtual void see(const seen::servers_disturbed&) {}

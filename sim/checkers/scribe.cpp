@@ -90,6 +90,10 @@ void scribe::see(const seen::request_sent& e) {
 void scribe::see(const seen::request_answered& e) {
     write(e.at, "process {} asked: {}: {}", e.process, show(e.request), show(e.reply));
 }
+void scribe::see(const seen::node_answered& e) {
+    write(e.at, "  server {} to process {}: {}: {}", e.node, e.process, show(e.request),
+          show(e.reply));
+}
 void scribe::see(const seen::push_heard& e) {
     write(e.at, "process {} hears: {} has fence {}", e.process, tail(e.given.owner),
           e.given.fence.value);

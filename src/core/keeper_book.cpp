@@ -28,7 +28,10 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
     work found;
     while (next() <= now) {
         lease_state& lease = *heap_.front();
-        if (now >= lease.deadline.load() && !mutation("renews_after_the_deadline")) {
+        if (mutation("renews_after_the_deadline") && now >= lease.deadline.load()) {
+            lease.deadline = later(now, lease.ttl);
+        }
+        if (now >= lease.deadline.load()) {
             entry over = take(0);
             const auto why = over->deadline.load() >= over->hold_end ? loss_reason::max_hold
                                                                      : loss_reason::expired;

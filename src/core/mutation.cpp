@@ -15,7 +15,7 @@ std::string& chosen() {
 
 }  // namespace
 
-bool mutation(std::string_view name) noexcept {
+bool is_chosen_mutation(std::string_view name) noexcept {
     return chosen() == name;
 }
 

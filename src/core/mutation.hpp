@@ -12,7 +12,15 @@
 namespace holdfast {
 
 #ifdef HOLDFAST_MUTANTS
-[[nodiscard]] bool mutation(std::string_view name) noexcept;
+[[nodiscard]] bool is_chosen_mutation(std::string_view name) noexcept;
+
+[[nodiscard]] constexpr bool mutation(std::string_view name) noexcept {
+    if consteval {
+        return false;
+    } else {
+        return is_chosen_mutation(name);
+    }
+}
 
 /// Before the first thing is done. Empty: none.
 void choose_mutation(std::string_view name);

@@ -38,6 +38,12 @@ constexpr duration renewal_retry(duration ttl) {
                                 std::chrono::milliseconds(500));
 }
 
+/// For how long an engine may know an owner that asks for nothing any more: a place in line, which
+/// every engine keeps for less than five seconds, may outlive a short lease.
+constexpr duration longest_trace(duration ttl) {
+    return std::max<duration>(ttl, std::chrono::seconds(5));
+}
+
 /// `when + by` that stays at the end of time instead of wrapping.
 constexpr time_point later(time_point when, duration by) {
     return by > time_point::max() - when ? time_point::max() : when + by;

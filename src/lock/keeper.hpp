@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/keeper_book.hpp"
+#include "core/upkeep.hpp"
 #include "lock/reporter.hpp"
-#include "lock/upkeep.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>

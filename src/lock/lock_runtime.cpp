@@ -33,9 +33,6 @@ std::string in_ms(duration d) {
 
 constexpr std::uint32_t most_passes = 100;
 
-// For so long an engine keeps the place of a waiter that does not look, or less.
-constexpr duration longest_place = 5s;
-
 client_label this_program() {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
@@ -232,11 +229,10 @@ bool lock_runtime::occupy_line(const lease& got, const acquire_options& options)
     return true;
 }
 
-// A place in line may outlive a short lease.
 void lock_runtime::leave_in_background(const acquire_plan& plan) {
-    const duration longest = std::max(plan.ttl, longest_place);
-    keeper_->leave_in_background({plan.name, plan.owner, plan.mode},
-                                 later(clock_.now(), longest + options_.request_timeout));
+    keeper_->leave_in_background(
+        {plan.name, plan.owner, plan.mode},
+        later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout));
 }
 
 // Passes a lease to the next waiter of this client, if it may be and has enough life left.

@@ -4,11 +4,11 @@
 #include "core/acquire_machine.hpp"
 #include "core/lease_state.hpp"
 #include "core/release_machine.hpp"
+#include "core/upkeep.hpp"
 #include "lock/counters.hpp"
 #include "lock/keeper.hpp"
 #include "lock/local_lines.hpp"
 #include "lock/reporter.hpp"
-#include "lock/upkeep.hpp"
 #include "lock/usher.hpp"
 #include "lock/waiting_room.hpp"
 

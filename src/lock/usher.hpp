@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "lock/upkeep.hpp"
+#include "core/upkeep.hpp"
 #include "lock/waiting_room.hpp"
 
 #include <holdfast/clock.hpp>

@@ -92,6 +92,7 @@ TEST_F(redis_lease, fences_grow_although_the_counter_could_not_be_raised_for_wan
     server.raw("CONFIG", "SET", "maxmemory", "1");
     auto late = connect();
     EXPECT_EQ(late.mutex("job").try_acquire(brief()).error(), errc::unavailable);
+    EXPECT_GT(std::stoull(server.raw("GET", "holdfast:fence").text()), before.value);
     server.raw("CONFIG", "SET", "maxmemory", "0");
     EXPECT_GT(late.mutex("job").acquire(brief(5s)).value().fence(), before);
 }

@@ -229,6 +229,31 @@ TEST_F(redlock, a_waiter_is_not_blocked_by_its_own_earlier_votes_nor_keeps_them)
     test::wait_for("all five", [&] { return holding() == 5; });
 }
 
+TEST_F(redlock, a_lease_that_was_won_after_split_votes_is_renewed_by_all) {
+    for (std::size_t i = 0; i < 3; ++i) {
+        servers[i]->raw("SET", "lock:job", "another program's", "PX", 30000);
+    }
+    auto one = connect();
+    auto waiter = std::async(std::launch::async,
+                             [&] { return one.mutex("job").acquire({.ttl = 1s, .wait = 15s}); });
+    test::wait_for("it to wait", [&] { return one.statistics().waiting == 1; });
+    const auto drawn = [&] {
+        const reply counter = servers[4]->raw("GET", "holdfast:fence");
+        return counter.is_nil() ? 0 : std::stoull(counter.text());
+    };
+    test::wait_for("the fifth to vote", [&] { return drawn() > 0; });
+    test::wait_for("it to vote again", [&, first = drawn()] { return drawn() >= first + 2; });
+    for (std::size_t i = 0; i < 3; ++i) servers[i]->raw("DEL", "lock:job");
+    auto got = waiter.get();
+    ASSERT_TRUE(got) << to_string(got.error());
+    test::wait_for("all five", [&] { return holding() == 5; });
+    servers[0]->kill();  // now the two whose votes were undone once are needed
+    const auto before = one.statistics().renewed;
+    test::wait_for("its renewals, or its loss",
+                   [&] { return one.statistics().renewed >= before + 6 || !got->held(); });
+    EXPECT_TRUE(got->held());
+}
+
 TEST_F(redlock, contenders_never_meet_and_fences_grow_while_servers_die) {
     std::atomic<int> inside = 0;
     std::atomic<int> done = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkers/belief_checker.hpp"
 #include "checkers/fence_checker.hpp"
+#include "checkers/loss_checker.hpp"
 #include "checkers/order_checker.hpp"
 #include "drifting_clock.hpp"
 #include "mutants.hpp"
@@ -65,6 +66,31 @@ TEST(fence_checker, finds_a_fence_that_was_given_twice_or_went_back) {
     EXPECT_EQ(judge.found().size(), 1U);
     judge.see(holding(3, 4, all));
     EXPECT_EQ(judge.found().size(), 2U);
+}
+
+TEST(loss_checker, finds_a_loss_without_cause_and_only_that) {
+    told_believer all;
+    loss_checker judge;
+    for (std::uint64_t i = 1; i <= 4; ++i) judge.see(holding(i, i, all));
+    judge.see(seen::process_disturbed{0ms, 1});
+    judge.see(seen::holding_ended{1ms, 1, true, loss_reason::expired});
+    judge.see(seen::holding_ended{1ms, 2, true, loss_reason::max_hold});
+    judge.see(seen::holding_ended{1ms, 3, false, loss_reason::none});
+    EXPECT_TRUE(judge.found().empty());
+    judge.see(seen::holding_ended{1ms, 4, true, loss_reason::expired});
+    EXPECT_EQ(judge.found().size(), 1U);
+}
+
+TEST(simulation, has_quorums_whose_programs_are_granted_leases) {
+    limits calm;
+    calm.without.set();
+    calm.servers = shape::quorum;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const verdict seen = run_seed(seed, calm);
+        EXPECT_EQ(seen.how.nodes, 5U);
+        EXPECT_TRUE(seen.good()) << seed << ": " << seen.found.front().text;
+        EXPECT_GT(seen.events, 100U);
+    }
 }
 
 TEST(drifting_clock, says_when_it_will_show_a_time) {

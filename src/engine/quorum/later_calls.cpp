@@ -9,7 +9,7 @@ bool later_calls::at(time_point when, std::function<void()> what) {
     const std::scoped_lock guard(mutex_);
     if (closed_ || calls_.size() >= most) return false;
     const auto placed = calls_.emplace(when, std::move(what));
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (by_ == upkeep::threads && !thread_.joinable()) thread_ = std::thread([this] { run(); });
     if (placed == calls_.begin()) changed_.notify_all();
     return true;
 }
@@ -30,17 +30,26 @@ void later_calls::run() {
             time_.wait_until(held, changed_, time_point::max());
             continue;
         }
-        const auto first = calls_.begin();
-        if (time_.now() < first->first) {
-            time_.wait_until(held, changed_, first->first);
-            continue;
-        }
-        const auto what = std::move(first->second);
-        calls_.erase(first);
-        held.unlock();
-        what();
-        held.lock();
+        if (!make_one(held)) time_.wait_until(held, changed_, calls_.begin()->first);
     }
+}
+
+bool later_calls::make_one(std::unique_lock<std::mutex>& held) {
+    const auto first = calls_.begin();
+    if (first == calls_.end() || time_.now() < first->first) return false;
+    const auto what = std::move(first->second);
+    calls_.erase(first);
+    held.unlock();
+    what();
+    held.lock();
+    return true;
+}
+
+time_point later_calls::step() {
+    std::unique_lock held(mutex_);
+    while (make_one(held)) {
+    }
+    return calls_.empty() ? time_point::max() : calls_.begin()->first;
 }
 
 }  // namespace holdfast::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/upkeep.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <condition_variable>
@@ -10,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-/// Calls that are made at a later time, by one thread of its own.
+/// Calls that are made at a later time, by one thread of its own, or by hand in a simulation.
 namespace holdfast::detail {
 
 /// Thread safety: all members may be called from any thread.
@@ -19,7 +21,7 @@ public:
     /// Past that, further calls are refused: whoever asks for one can do without.
     static constexpr std::size_t most = 20'000;
 
-    explicit later_calls(clock& time) : time_(time) {}
+    explicit later_calls(clock& time, upkeep by = upkeep::threads) : time_(time), by_(by) {}
     later_calls(const later_calls&) = delete;
     later_calls& operator=(const later_calls&) = delete;
     /// Calls that are not due yet are not made any more.
@@ -29,13 +31,19 @@ public:
     /// nothing will be called, if there are too many or this is closed.
     bool at(time_point when, std::function<void()> what);
 
+    /// By hand: makes the calls that are due. Answers when the next one is.
+    time_point step();
+
     /// Requires: not called by one of its calls.
     void close();
 
 private:
     void run();
+    /// Makes the first call, if it is due.
+    bool make_one(std::unique_lock<std::mutex>& held);
 
     clock& time_;
+    const upkeep by_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::multimap<time_point, std::function<void()>> calls_;

@@ -91,6 +91,10 @@ std::size_t quorum_lease_store::leavings() const noexcept {
     return rounds_->leavings();
 }
 
+time_point quorum_lease_store::step() {
+    return rounds_->step();
+}
+
 // For what operators ask now and then: a short thread for each node. Answers what the nodes said
 // that answered, if they are a majority.
 template <class Answer, class Ask>

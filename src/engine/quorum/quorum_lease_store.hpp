@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/upkeep.hpp"
+
 #include <holdfast/entropy.hpp>
 #include <holdfast/lease_store.hpp>
 
@@ -34,6 +36,8 @@ struct quorum_options {
     enum class fence : std::uint8_t { on, off } fences = fence::on;
     /// No lease may have a longer ttl: as long as a node that forgot everything stands aside.
     duration longest_ttl = std::chrono::hours(24);
+    /// By hand in a simulation, which calls step().
+    detail::upkeep background = detail::upkeep::threads;
 };
 
 namespace detail {
@@ -66,6 +70,9 @@ public:
 
     /// How many endings of owners at silent nodes go on in the background.
     [[nodiscard]] std::size_t leavings() const noexcept;
+
+    /// With a background by hand: does what is due there. Answers when the next thing is.
+    time_point step();
 
 private:
     template <class Answer, class Ask>

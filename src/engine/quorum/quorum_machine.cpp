@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/quorum/quorum_machine.hpp"
 
+#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
@@ -33,7 +34,9 @@ lease_request for_node(const quorum_plan& plan) {
 }  // namespace
 
 quorum_machine::quorum_machine(quorum_plan plan)
-    : plan_(std::move(plan)), majority_(majority_of(plan_.nodes)), words_(plan_.nodes) {
+    : plan_(std::move(plan)),
+      majority_(majority_of(plan_.nodes) - (mutation("minority_is_enough") ? 1 : 0)),
+      words_(plan_.nodes) {
     plan_.undone.resize(plan_.nodes);
     plan_.leaving.resize(plan_.nodes);
 }
@@ -83,7 +86,9 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     if (agrees && now >= believed_until(sent_, ttl)) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "answered when the lease would have run out"};
-        if (const auto* given = std::get_if<answer::granted>(&*reply)) {
+        // One that holds the lease keeps what it can get; it gives all of it back.
+        const auto* given = std::get_if<answer::granted>(&*reply);
+        if (given != nullptr && !won_) {
             word.fence = given->fence;
             undo(node, out);
         }
@@ -111,7 +116,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
 void quorum_machine::take_vote(std::size_t node, const answer::granted& given, step& out) {
     node_word& word = words_[node];
     word.fence = given.fence;
-    if (given.fence > plan_.undone[node]) {
+    if (given.fence > plan_.undone[node] || mutation("votes_that_are_undone_count")) {
         word.said = kind::yes;
         return;
     }
@@ -155,7 +160,7 @@ void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
     choose_fence();
     const auto raised = static_cast<std::size_t>(std::ranges::count_if(
         words_, [](const node_word& w) { return w.said == kind::yes && w.raised; }));
-    if (!plan_.fencing || raised >= majority_) {
+    if (!plan_.fencing || raised >= majority_ || mutation("fence_is_not_written_back")) {
         won_ = true;
         tell(answer::granted{plan_.fencing ? fence_ : fencing_token{}, asked.ttl}, out);
         return;
@@ -199,10 +204,12 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     unknown_ = !answered && in_doubt();
     for (std::size_t node = 0; node < plan_.nodes; ++node) {
         if (unknown_) break;
-        if (words_[node].said == kind::yes) undo(node, out);
-        if (asked.otherwise == ask::when_busy::refuse && doubtful(words_[node])) {
-            out.leave_at.push_back(node);
+        const bool gives_up = asked.otherwise == ask::when_busy::refuse;
+        if (words_[node].said == kind::yes && !mutation("lost_votes_stay")) {
+            undo(node, out);
+            out.sends.back().insists = gives_up;
         }
+        if (gives_up && doubtful(words_[node])) out.leave_at.push_back(node);
     }
     if (!answered) return tell(std::unexpected(no_majority()), out);
     const auto full = std::ranges::count_if(
@@ -266,7 +273,10 @@ void quorum_machine::tidy(std::size_t node, step& out) {
         return;
     }
     if (unknown_ || asked->otherwise == ask::when_busy::stand_in_line) return;
-    if (word.said == kind::yes) undo(node, out);
+    if (word.said == kind::yes) {
+        undo(node, out);
+        out.sends.back().insists = true;
+    }
     if (doubtful(word)) out.leave_at.push_back(node);
 }
 
@@ -279,7 +289,8 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
     if (ended == nullptr || words_[node].said != kind::no) return;
     out.sends.push_back({.node = node,
                          .request = ask::leave{ended->name, ended->owner, ended->mode},
-                         .awaited = false});
+                         .awaited = false,
+                         .insists = true});
 }
 
 // A request that was slow at one node may be carried out when its owner has long been given back.
@@ -291,10 +302,12 @@ void quorum_machine::end_straggler(std::size_t node, step& out) {
     if (word.said == kind::no && asked.otherwise == ask::when_busy::stand_in_line) {
         out.sends.push_back({.node = node,
                              .request = ask::leave{asked.name, asked.owner, asked.mode},
-                             .awaited = false});
+                             .awaited = false,
+                             .insists = true});
     }
     if (word.said != kind::yes) return;
     undo(node, out);
+    out.sends.back().insists = true;
     word.said = kind::failed;
     word.why = error{errc::unavailable, "it was given back meanwhile"};
 }
@@ -303,9 +316,11 @@ void quorum_machine::undo(std::size_t node, step& out) {
     const auto& asked = std::get<ask::acquire>(plan_.request);
     fencing_token& undone = plan_.undone[node];
     undone = std::max({undone, words_[node].fence, fence_});
-    out.sends.push_back({.node = node,
-                         .request = ask::release{asked.name, asked.owner, asked.mode, undone},
-                         .awaited = false});
+    out.sends.push_back(
+        {.node = node,
+         .request = ask::release{asked.name, asked.owner, asked.mode,
+                                 mutation("undoes_later_grants") ? fencing_token{} : undone},
+         .awaited = false});
 }
 
 // A node that has lost a lease which the majority has renewed is asked for it again.
@@ -340,12 +355,23 @@ bool quorum_machine::in_doubt() const {
     return std::ranges::any_of(words_, &quorum_machine::doubtful);
 }
 
+// Although no majority has answered, a node that said busy has the waiter in its line, and the
+// undoing of a vote may fail: it must leave when it gives up.
+bool quorum_machine::is_known_somewhere() const {
+    const auto* asked = std::get_if<ask::acquire>(&plan_.request);
+    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
+           std::ranges::any_of(words_, [](const node_word& w) {
+               return w.said == kind::yes || (w.said == kind::no && !w.why);
+           });
+}
+
 // The code that tells the caller what to do; who knows the nodes' names adds the words.
 error quorum_machine::no_majority() const {
     if (in_doubt()) return {errc::outcome_unknown, {}};
     const auto denied = [](const node_word& w) { return w.why && *w.why == errc::denied; };
     const auto refusals = static_cast<std::size_t>(std::ranges::count_if(words_, denied));
-    return {refusals > plan_.nodes - majority_ ? errc::denied : errc::unavailable, {}};
+    if (refusals > plan_.nodes - majority_) return {errc::denied, {}};
+    return {is_known_somewhere() ? errc::outcome_unknown : errc::unavailable, {}};
 }
 
 // When enough nodes may be free, as far as each can tell.

@@ -72,6 +72,9 @@ public:
         lease_request request;
         /// Its answer goes to on_answer(). Otherwise nobody waits for it.
         bool awaited = true;
+        /// Of one that nobody waits for: if it fails, the owner, which will not be asked for any
+        /// more, must be ended there in the background.
+        bool insists = false;
     };
     struct step {
         std::vector<send> sends{};
@@ -122,6 +125,7 @@ private:
     [[nodiscard]] std::size_t count(kind said) const;
     [[nodiscard]] static bool doubtful(const node_word& word);
     [[nodiscard]] bool in_doubt() const;
+    [[nodiscard]] bool is_known_somewhere() const;
     [[nodiscard]] error no_majority() const;
     [[nodiscard]] answer::busy busy() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/quorum/quorum_places.hpp"
 
+#include "core/mutation.hpp"
 #include "engine/quorum/quorum_machine.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ quorum_places::known quorum_places::look(const asker& who, bool waits, time_poin
     here.told.assign(waits ? nodes_ : 0, false);
     here.tellers = 0;
     ++here.looks;
-    return {here.undone, here.ended};
+    return {here.undone, here.ended, here.looks};
 }
 
 quorum_places::known quorum_places::renew(const asker& who, time_point now) {
@@ -51,7 +52,7 @@ quorum_places::known quorum_places::renew(const asker& who, time_point now) {
     const auto found = places_.find(who);
     if (found == places_.end()) return {};
     found->second.seen = now;
-    return {found->second.undone, found->second.ended};
+    return {found->second.undone, found->second.ended, found->second.looks};
 }
 
 duration quorum_places::pause(const place& here) {
@@ -73,12 +74,25 @@ duration quorum_places::look_after(const asker& who, duration nodes_say, bool sp
     return longest_look / 2 + duration(chance_.below(500'000'000));
 }
 
-void quorum_places::undoing(const asker& who, std::span<const fencing_token> undone,
-                            time_point now) {
+bool quorum_places::undoing(const asker& who, std::span<const fencing_token> undone,
+                            std::uint64_t look, time_point now) {
     const std::scoped_lock guard(mutex_);
-    auto& all = place_of(who, now).undone;
+    const auto found = places_.find(who);
+    if (found == places_.end()) return true;  // it was given back, and will not ask again
+    if (found->second.looks != look && !mutation("late_requests_undo")) return false;
+    found->second.seen = now;
+    auto& all = found->second.undone;
     all.resize(nodes_);
     for (std::size_t i = 0; i < undone.size(); ++i) all[i] = std::max(all[i], undone[i]);
+    return true;
+}
+
+void quorum_places::not_undoing(const asker& who, std::size_t node, fencing_token up_to) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(who);
+    if (found == places_.end() || found->second.undone.empty()) return;
+    fencing_token& undone = found->second.undone[node];
+    if (undone <= up_to && !mutation("undoing_never_ends")) undone = {};
 }
 
 void quorum_places::granted(const asker& who) {

@@ -35,6 +35,7 @@ public:
     struct known {
         std::vector<fencing_token> undone{};  ///< By node; empty if nothing is.
         end_marks ended{};                    ///< Null if nobody will say.
+        std::uint64_t look = 0;               ///< Of an acquire: its number.
     };
 
     /// Whose request: an owner may ask for several names.
@@ -54,7 +55,15 @@ public:
     /// `nodes_say` is when enough of them may be.
     [[nodiscard]] duration look_after(const asker& who, duration nodes_say, bool split);
 
-    void undoing(const asker& who, std::span<const fencing_token> undone, time_point now);
+    /// A request is about to undo these. False, and it must not, if the owner has asked again since
+    /// that look: what a node grants to a late request is the same grant that it gives to the later
+    /// one, which may count on it, and sees to its end.
+    [[nodiscard]] bool undoing(const asker& who, std::span<const fencing_token> undone,
+                               std::uint64_t look, time_point now);
+
+    /// Nothing with a fence up to this one is left to undo at that node: it has undone it, or has
+    /// granted something newer to this owner, which a late undoing does not end.
+    void not_undoing(const asker& who, std::size_t node, fencing_token up_to);
 
     /// It has it. What is being undone is remembered for its renewals.
     void granted(const asker& who);

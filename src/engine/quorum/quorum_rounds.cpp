@@ -42,7 +42,7 @@ quorum_rounds::quorum_rounds(const std::vector<quorum_node>& nodes, clock& time,
     : time_(time),
       options_(options),
       door_(std::make_shared<quorum_door>(stores_of(nodes))),
-      calls_(std::make_shared<later_calls>(time)),
+      calls_(std::make_shared<later_calls>(time, options.background)),
       leavings_(std::make_shared<quorum_leavings>(door_, calls_, time, options.node_timeout)),
       places_(nodes.size(), chance) {
     for (const quorum_node& node : nodes) labels_.push_back(node.label);
@@ -97,9 +97,8 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     } else {
         known.ended = places_.forget(who);
     }
-    plan.undone = std::move(known.undone);
-    return std::make_shared<round>(std::move(plan), std::move(known.ended), give_up,
-                                   std::move(tell));
+    plan.undone = known.undone;
+    return std::make_shared<round>(std::move(plan), std::move(known), give_up, std::move(tell));
 }
 
 void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_up,
@@ -144,12 +143,16 @@ void quorum_rounds::submit(std::vector<lease_request> requests, time_point give_
 void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<lease_reply> reply) {
     const time_point now = time_.now();
     quorum_machine::step step;
+    fencing_token vote;
     {
         const std::scoped_lock guard(one->mutex);
         if (one->ends() && one->ended != nullptr) (*one->ended)[node] = true;
         if (!one->ends() && one->over(node)) one->machine.end();
         step = one->machine.on_answer(node, std::move(reply), now);
+        const node_word& word = one->machine.words()[node];
+        if (word.said == node_word::kind::yes) vote = word.fence;
     }
+    if (vote.value != 0) places_.not_undoing(asker_of(one->machine.request()), node, vote);
     act(one, std::move(step), now);
 }
 
@@ -162,7 +165,8 @@ void quorum_rounds::act(const round_ptr& one, quorum_machine::step step, time_po
     if (step.outcome) one->done(worded(*one, std::move(*step.outcome)));
 }
 
-void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, time_point now) {
+// What is undone is written down before it is, or is left to a later request of the owner.
+void quorum_rounds::note_undone(round& one, quorum_machine::step& step, time_point now) {
     const auto undoes = [](const quorum_machine::send& what) {
         return !what.awaited && std::holds_alternative<ask::release>(what.request);
     };
@@ -172,22 +176,27 @@ void quorum_rounds::note_undone(round& one, const quorum_machine::step& step, ti
         const std::scoped_lock guard(one.mutex);
         undone = one.machine.undone();
     }
-    places_.undoing(asker_of(one.machine.request()), undone, now);
+    const quorum_places::asker who = asker_of(one.machine.request());
+    if (!places_.undoing(who, undone, one.look, now)) std::erase_if(step.sends, undoes);
 }
 
 void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_point now) {
     time_point end = later(now, options_.node_timeout);
     if (what.awaited) end = std::min(end, one->give_up);
     std::vector<lease_request> single;
-    single.push_back(std::move(what.request));
     if (!what.awaited) {
+        const auto* ended = std::get_if<ask::release>(&what.request);
+        const fencing_token undone = ended != nullptr ? ended->only : fencing_token{};
+        single.push_back(std::move(what.request));
         door_->submit(what.node, std::move(single), end,
-                      [self = shared_from_this(), one, node = what.node](
-                          std::size_t, const result<lease_reply>& reply) {
-                          self->restored(*one, node, reply);
+                      [self = shared_from_this(), one, node = what.node, insists = what.insists,
+                       undone](std::size_t, const result<lease_reply>& reply) {
+                          self->heard(*one, node, reply, undone);
+                          if (!reply && insists) self->leave(*one, node, self->time_.now());
                       });
         return;
     }
+    single.push_back(std::move(what.request));
     door_->submit(
         what.node, std::move(single), end,
         [self = shared_from_this(), one, node = what.node](std::size_t, result<lease_reply> reply) {
@@ -195,11 +204,14 @@ void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_p
         });
 }
 
-// Of what nobody waits for, only a lease that came back to a node can be too late.
-void quorum_rounds::restored(const round& one, std::size_t node, const result<lease_reply>& reply) {
+// The answer of what nobody waits for. Only a lease that came back to a node can be too late.
+void quorum_rounds::heard(const round& one, std::size_t node, const result<lease_reply>& reply,
+                          fencing_token undone) {
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
-    if (given == nullptr || !one.over(node)) return;
     const ask::leave owner = leave_of(one.machine.request());
+    if (given != nullptr) undone = given->fence;
+    if (reply && undone.value != 0) places_.not_undoing({owner.owner, owner.name}, node, undone);
+    if (given == nullptr || !one.over(node)) return;
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
 }
@@ -208,7 +220,7 @@ void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
     const lease_request& request = one.machine.request();
     const auto* asked = std::get_if<ask::acquire>(&request);
     const duration ttl = asked != nullptr ? asked->ttl : longest_seen_.load();
-    leavings_->add(node, leave_of(request), later(now, ttl + options_.node_timeout));
+    leavings_->add(node, leave_of(request), later(now, longest_trace(ttl) + options_.node_timeout));
 }
 
 // Adds what the machine cannot know: when to look again, and the nodes' names.

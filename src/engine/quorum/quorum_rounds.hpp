@@ -38,20 +38,25 @@ public:
 
     [[nodiscard]] std::size_t leavings() const noexcept { return leavings_->size(); }
 
+    /// With a background by hand, as quorum_lease_store::step().
+    time_point step() { return calls_->step(); }
+
     /// No node is used after this has returned.
     void close();
 
 private:
     struct round {
-        round(quorum_plan plan, quorum_places::end_marks marks, time_point until,
+        round(quorum_plan plan, quorum_places::known known, time_point until,
               std::function<void(result<lease_reply>)> tell)
             : machine(std::move(plan)),
-              ended(std::move(marks)),
+              ended(std::move(known.ended)),
+              look(known.look),
               give_up(until),
               done(std::move(tell)) {}
         std::mutex mutex;
         quorum_machine machine;
         const quorum_places::end_marks ended;
+        const std::uint64_t look;
         const time_point give_up;
         const std::function<void(result<lease_reply>)> done;
 
@@ -71,9 +76,10 @@ private:
                                       std::function<void(result<lease_reply>)> tell);
     void answered(const round_ptr& one, std::size_t node, result<lease_reply> reply);
     void act(const round_ptr& one, quorum_machine::step step, time_point now);
-    void note_undone(round& one, const quorum_machine::step& step, time_point now);
+    void note_undone(round& one, quorum_machine::step& step, time_point now);
     void send(const round_ptr& one, quorum_machine::send what, time_point now);
-    void restored(const round& one, std::size_t node, const result<lease_reply>& reply);
+    void heard(const round& one, std::size_t node, const result<lease_reply>& reply,
+               fencing_token undone);
     void leave(const round& one, std::size_t node, time_point now);
     [[nodiscard]] result<lease_reply> worded(round& one, result<lease_reply> outcome);
     void tell_waiter(const owner_token& owner);

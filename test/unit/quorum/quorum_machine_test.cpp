@@ -282,6 +282,42 @@ TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_
     EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3)));
 }
 
+TEST_F(quorum_of, a_waiter_in_the_line_of_a_minority_is_told_that_something_may_be_there) {
+    auto m = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_answer(0, busy(), soon));
+    static_cast<void>(m.on_answer(1, away(), soon));
+    EXPECT_EQ(m.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown);
+    auto voted = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(voted.start(t0));
+    static_cast<void>(voted.on_answer(0, granted(3), soon));
+    static_cast<void>(voted.on_answer(1, away(), soon));
+    EXPECT_EQ(voted.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
+        << "the undoing may fail";
+    auto refused = of(3, acquire());
+    static_cast<void>(refused.start(t0));
+    static_cast<void>(refused.on_answer(0, busy(), soon));
+    static_cast<void>(refused.on_answer(1, away(), soon));
+    EXPECT_EQ(refused.on_answer(2, away(), soon).outcome->error(), errc::unavailable);
+}
+
+TEST_F(quorum_of, what_ends_an_owner_for_good_is_insisted_on) {
+    auto refused = of(3, acquire());
+    static_cast<void>(refused.start(t0));
+    static_cast<void>(refused.on_answer(0, granted(3), soon));
+    static_cast<void>(refused.on_answer(1, busy(), soon));
+    const auto end = refused.on_answer(2, busy(), soon);
+    ASSERT_EQ(end.sends.size(), 1U);
+    EXPECT_TRUE(end.sends[0].insists);
+    auto waits = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(waits.start(t0));
+    static_cast<void>(waits.on_answer(0, granted(3), soon));
+    static_cast<void>(waits.on_answer(1, busy(), soon));
+    const auto later = waits.on_answer(2, busy(), soon);
+    ASSERT_EQ(later.sends.size(), 1U);
+    EXPECT_FALSE(later.sends[0].insists) << "it will ask again";
+}
+
 TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) {
     auto m = five(acquire());
     static_cast<void>(m.start(vote_start));
@@ -359,6 +395,7 @@ TEST_F(quorum_of, release_also_leaves_the_lines_of_nodes_that_had_not_granted_it
     const auto first = m.on_answer(0, lost(), soon);
     ASSERT_EQ(first.sends.size(), 1U);
     EXPECT_TRUE(std::holds_alternative<ask::leave>(first.sends[0].request));
+    EXPECT_TRUE(first.sends[0].insists);
 }
 
 TEST_F(quorum_of, release_of_what_a_majority_does_not_know_is_lost) {

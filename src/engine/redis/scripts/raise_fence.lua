@@ -5,13 +5,15 @@
 -- connections too.
 --
 -- KEYS  1 fence counter
--- Answers 1. A server that is out of memory cannot raise it, so it forgets it: a counter that is
--- lost starts from the clock.
+-- Answers 1. A script that has begun to write is not stopped for want of memory, so it writes the
+-- expiry first. A server that cannot raise the counter all the same forgets it: one that is lost
+-- starts from the clock.
 
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local top = tonumber(redis.call('GET', KEYS[1]) or 0)
 if top < now then
+    redis.call('PEXPIRE', KEYS[1], 604800000)
     local done = redis.pcall('SET', KEYS[1], string.format('%.0f', now), 'PX', 604800000)
     if done.err then
         if not string.find(done.err, 'OOM', 1, true) then return done end

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkers/loss_checker.hpp"
+
+#include <fmt/format.h>
+
+namespace holdfast::sim {
+
+void loss_checker::see(const seen::holding_began& e) {
+    open_.emplace(e.holding, holding{e.process, e.name, e.fence.value});
+}
+
+void loss_checker::see(const seen::holding_ended& e) {
+    const auto found = open_.find(e.holding);
+    if (found == open_.end()) return;
+    const holding& one = found->second;
+    if (e.lost && e.why != loss_reason::max_hold && !one.disturbed) {
+        complain(e.at, fmt::format("'{}': process {} has lost fence {} ({}), and nothing had "
+                                   "happened to it",
+                                   one.name, one.process, one.fence, to_string(e.why)));
+    }
+    open_.erase(found);
+}
+
+void loss_checker::see(const seen::process_crashed& e) {
+    std::erase_if(open_, [&](const auto& one) { return one.second.process == e.process; });
+}
+
+void loss_checker::see(const seen::process_disturbed& e) {
+    for (auto& [number, one] : open_) one.disturbed = one.disturbed || one.process == e.process;
+}
+
+void loss_checker::see(const seen::servers_disturbed& /*e*/) {
+    for (auto& [number, one] : open_) one.disturbed = true;
+}
+
+}  // namespace holdfast::sim
