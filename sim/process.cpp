@@ -253,10 +253,9 @@ void process::begin_call(task& who) {
         lock_name::make(who.last ? "n0" : "n" + std::to_string(draw_.below(world_.how().names)));
     const std::uint64_t call = world_.next_number();
     const moment began = world_.now();
-    moment must_end = began + options.wait + 100ms;
+    moment must_end = options.wait == forever ? for_ever : began + options.wait + 100ms;
     if (options.wait == duration::zero())
         must_end = began + 2 * world_.how().request_timeout + 100ms;
-    if (options.wait == forever) must_end = for_ever;
     const lease_mode mode = draw_mode();
     who.mode = mode;
     world_.judges().see(seen::call_began{began, call, number_, name->value(), mode,
