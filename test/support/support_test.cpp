@@ -374,6 +374,7 @@ TEST(redis_sentinel_group, fails_over_on_order_and_when_the_master_dies) {
                    std::string::npos;
         },
         30s);
+    EXPECT_EQ(group.master().raw("WAIT", 2, 20'000), reply::integer(2));
     group.master().kill();
     group.await_master_other_than(second);
     EXPECT_EQ(group.master().raw("GET", "k"), reply::string("v"));
