@@ -41,6 +41,7 @@ public:
     clock& time() override { return clock_; }
     void pass(duration d) override { clock_.advance(d); }
     [[nodiscard]] duration ttl() const override { return 30s; }
+    [[nodiscard]] std::size_t many() const override { return sanitized ? 2'000 : 10'000; }
     void forget(const std::string& name) override { run(words("DEL", "lock:" + name)); }
     std::vector<std::string> leftovers() override { return names_only(run(words("KEYS", "*"))); }
 

@@ -4,6 +4,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/lease_store.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -13,6 +14,13 @@
 /// What an engine brings to the conformance suite. The cases define what is correct; an engine adds
 /// a testbed, and nothing else.
 namespace holdfast::test {
+
+/// Under a sanitizer everything takes several times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
 
 /// One engine of a test's own, empty at the start.
 class testbed {
@@ -29,6 +37,8 @@ public:
 
     /// A ttl that suits the engine: long where time is virtual, short where it must be waited for.
     [[nodiscard]] virtual duration ttl() const = 0;
+    /// How many names a case of thousands takes.
+    [[nodiscard]] virtual std::size_t many() const { return sanitized ? 500 : 2'000; }
 
     /// Removes a lease behind everybody's back, as an operator's DEL does.
     virtual void forget(const std::string& name) = 0;
