@@ -104,7 +104,7 @@ class Screen(Case):
         self.assertEqual(gone.returncode, UNKNOWN)
 
     def test_a_measurement_shows_a_bar_and_takes_it_off_the_screen(self):
-        term = Terminal("bench", "keeper", "--leases", "10", "--ttl", "1s")
+        term = Terminal("bench", "keeper", "--leases", "10", "--ttl", "5s", "--seconds", "2")
         self.assertEqual(term.end(), SUCCESS)
         bars = re.findall(r"\rbench keeper|bench keeper \x1b\[36m━*", term.text)
         self.assertGreater(len(bars), 3)

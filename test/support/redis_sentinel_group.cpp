@@ -76,7 +76,7 @@ redis_sentinel_group::redis_sentinel_group(const sentinel_options& options)
     for (auto& s : sentinels_) {
         wait_for(
             "sentinel " + std::to_string(s->port()) + " to see 2 replicas and 3 sentinels",
-            [&] { return sees_everyone(*s); }, 30s);
+            [&] { return sees_everyone(*s); }, 90s);
     }
 }
 
@@ -123,7 +123,7 @@ void redis_sentinel_group::failover() {
             if (answer.is_error()) throw std::runtime_error(answer.text());
             return true;
         },
-        30s);
+        90s);
     await_master_other_than(old);
 }
 

@@ -86,6 +86,10 @@ figure keep(client& on, const keeper_options& options, const bench_engine& engin
     const double used = own_cpu_seconds() - cpu;
     const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
     const auto after = on.statistics();
+    std::optional<double> slack;  // of leases that were renewed
+    if (after.least_slack != duration::max()) {
+        slack = std::chrono::duration<double, std::milli>(after.least_slack).count();
+    }
     return {.bench = "keeper",
             .engine = engine.label,
             .workers = 1,
@@ -94,7 +98,7 @@ figure keep(client& on, const keeper_options& options, const bench_engine& engin
             .cpu_percent = 100 * used / seconds,
             .renewed = after.renewed - before.renewed,
             .lost = after.lost,
-            .least_slack_ms = std::chrono::duration<double, std::milli>(after.least_slack).count()};
+            .least_slack_ms = slack};
 }
 
 std::uint64_t give_back(leases held) {
