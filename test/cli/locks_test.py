@@ -9,8 +9,8 @@ import json
 import socket
 
 import ground
-from ground import (BUSY, FAILURE, SUCCESS, USAGE, Case, Redis, Sqlite, Terminal, holdfast,
-                    wait_until)
+from ground import (BUSY, FAILURE, LOST, SUCCESS, USAGE, Case, Redis, Sqlite, Terminal,
+                    holdfast, wait_until)
 
 
 class Locks:
@@ -135,6 +135,12 @@ class Locks:
                     "a: taken from 1 holder\n")
         self.assertEqual(waits.wait(30), SUCCESS)
         self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
+
+    def test_a_command_that_ends_before_it_hears_of_a_break_still_learns_why(self):
+        done = self.ask("run", "a", "--", ground.PROGRAM, "lock", "break", "a", "--reason", "tea",
+                        "-y")
+        self.assertEqual(done.returncode, LOST, done.stderr)
+        self.assertIn("tea", done.stderr)
 
     def test_limit_takes_until_the_rate_is_used_up_and_peek_takes_nothing(self):
         rate = ("--rate", "2/hour")

@@ -162,10 +162,8 @@ exit_code run_job::give_back(lease held, const supervision::ending& end) const {
         return exit_code::lost;
     }
     if (!released && released.error() == errc::lease_lost) {
-        complain(
-            fmt::format("'{}' was lost before the command ended: another one may have run at "
-                        "the same time",
-                        options_.name));
+        complain(fmt::format("{}; another command may have run at the same time",
+                             released.error().detail));
         return exit_code::lost;
     }
     tell(released ? fmt::format("gave '{}' back", options_.name) : released.error().detail);
