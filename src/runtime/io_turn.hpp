@@ -58,8 +58,6 @@ public:
     /// Serves for a moment more, so that answers which are about to come need no other thread.
     void linger(duration at_most);
 
-    [[nodiscard]] bool empty() const noexcept { return guests_.empty(); }
-
 private:
     void step(time_point until);
 

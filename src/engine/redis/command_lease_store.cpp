@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/command_lease_store.hpp"
 
+#include "core/permit_bounds.hpp"
 #include "engine/awaited_replies.hpp"
 #include "engine/redis/common_draw.hpp"
 #include "engine/redis/lease_dialogue.hpp"
@@ -22,22 +23,6 @@ namespace {
 bool stands_in_line(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
-}
-
-// A million is more than anyone hands out one by one, and keeps every sum far from its end.
-constexpr std::uint32_t most_permits = 1'000'000;
-
-std::optional<error> unfit_limit(std::uint32_t limit) {
-    if (limit >= 1 && limit <= most_permits) return std::nullopt;
-    return error{errc::invalid_argument,
-                 fmt::format("a semaphore of {} permits: it takes 1 to {}", limit, most_permits)};
-}
-
-std::optional<error> unfit_permits(const lease_mode& mode) {
-    if (auto why = unfit_limit(mode.limit)) return why;
-    if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
-    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
-                                                     mode.permits, mode.limit, mode.limit)};
 }
 
 /// One that was submitted. It may be answered when its store is gone, the engine being shared.
@@ -107,7 +92,7 @@ std::optional<error> command_lease_store::unfit_name(const lock_name& name) cons
 std::optional<error> command_lease_store::unfit(const lease_request& request) const {
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
     if (mode.type == lease_mode::kind::permit) {
-        if (auto why = unfit_permits(mode)) return why;
+        if (auto why = detail::unfit_permits(mode)) return why;
     }
     if (auto why = unfit_name(name_of(request))) return why;
     const auto* asked = std::get_if<ask::acquire>(&request);
@@ -303,7 +288,7 @@ result<wall_time> command_lease_store::time_of_day(time_point give_up) {
 result<void> command_lease_store::resize(const lock_name& name, std::uint32_t permits,
                                          time_point give_up) {
     if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
-    if (auto why = unfit_limit(permits)) return std::unexpected(std::move(*why));
+    if (auto why = detail::unfit_limit(permits)) return std::unexpected(std::move(*why));
     lease_commands one;
     one.make_resize(options_, name, permits);
     const auto said = engine_->execute(one.commands()[0], give_up);

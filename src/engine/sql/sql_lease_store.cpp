@@ -2,6 +2,7 @@
 #include "engine/sql/sql_lease_store.hpp"
 
 #include "core/overloaded.hpp"
+#include "core/permit_bounds.hpp"
 #include "engine/sql/sql_statements.hpp"
 #include "runtime/fork_watch.hpp"
 
@@ -31,22 +32,10 @@ const std::string& name_of(const lease_request& request) {
                       request);
 }
 
-// A million is more than anyone hands out one by one, and keeps every sum far from its end.
-constexpr std::uint32_t most_permits = 1'000'000;
-
-std::optional<error> unfit_limit(std::uint32_t limit) {
-    if (limit >= 1 && limit <= most_permits) return std::nullopt;
-    return error{errc::invalid_argument,
-                 fmt::format("a semaphore of {} permits: it takes 1 to {}", limit, most_permits)};
-}
-
 std::optional<error> unfit(const lease_request& request) {
     const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
     if (mode.type != lease_mode::kind::permit) return std::nullopt;
-    if (auto why = unfit_limit(mode.limit)) return why;
-    if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
-    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
-                                                     mode.permits, mode.limit, mode.limit)};
+    return detail::unfit_permits(mode);
 }
 
 }  // namespace
@@ -241,7 +230,7 @@ result<std::uint32_t> sql_lease_store::evict(const lock_name& name, std::string_
 
 result<void> sql_lease_store::resize(const lock_name& name, std::uint32_t permits,
                                      time_point give_up) {
-    if (auto why = unfit_limit(permits)) return std::unexpected(std::move(*why));
+    if (auto why = detail::unfit_limit(permits)) return std::unexpected(std::move(*why));
     return change_now(name, give_up, [&](name_book& book) { book.resize(permits); });
 }
 
