@@ -71,8 +71,8 @@ unsigned remote_store::server() const {
     return only_node_.value_or(world_.master_for(host_.number()));
 }
 
-// A blocking program asks by exchange, which goes the swift way if it can; renewals, leavings and
-// all that an asynchronous program or a quorum asks are submitted, and go the full way.
+// A blocking program asks by exchange; renewals, leavings and all that an asynchronous program or a
+// quorum asks are submitted, where the swift way is one step.
 void remote_store::submit(std::vector<lease_request> requests, time_point give_up,
                           reply_handler on_reply) {
     if (host_.dead()) return;
@@ -82,7 +82,8 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
                                (std::holds_alternative<ask::acquire>(requests[i]) ||
                                 std::holds_alternative<ask::release>(requests[i]));
         const bool recent = contended_.recent(name_of(requests[i]), host_.time().now());
-        const lease_way way = exchanged && !recent ? lease_way::swift : lease_way::full;
+        const lease_way swift = exchanged ? lease_way::swift : lease_way::swift_in_one;
+        const lease_way way = recent ? lease_way::full : swift;
         const auto one = std::make_shared<conversation>(options_, std::move(requests[i]), way);
         one->give_up = give_up;
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };

@@ -28,13 +28,14 @@ bool stands_in_line(const lease_request& request) {
 /// One that was submitted. It may be answered when its store is gone, the engine being shared.
 struct submission {
     submission(const command_lease_options& how, lease_request what, lease_way way,
-               std::shared_ptr<contention_memory> memory, time_point until,
+               std::shared_ptr<contention_memory> memory, time_point until, std::string_view ear,
                std::function<void(result<lease_reply>)> done)
         : options(how),
           request(std::move(what)),
           talk(options, request, way),
           contended(std::move(memory)),
           give_up(until),
+          channel(ear),
           tell(std::move(done)) {}
 
     const command_lease_options options;
@@ -42,6 +43,7 @@ struct submission {
     lease_dialogue talk;
     const std::shared_ptr<contention_memory> contended;
     const time_point give_up;
+    const std::string channel;
     const std::function<void(result<lease_reply>)> tell;
 };
 
@@ -51,7 +53,7 @@ void send(const std::shared_ptr<submission>& one, command_engine& engine) {
         auto meant = one->talk.hear({&answered, 1});
         if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
         if (meant) return one->tell(std::move(*meant));
-        one->talk.speak({});
+        one->talk.speak(one->channel);
         send(one, engine);
     });
 }
@@ -210,8 +212,6 @@ void command_lease_store::exchange_replicated(std::span<const lease_request> req
     all->take(replies, engine_->time(), give_up, "the replicas did not answer in time");
 }
 
-// Two commands that are submitted may part and change their order, so an acquire goes the full way.
-// A release is one command either way.
 void command_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                                  reply_handler on_reply) {
     const auto tell = std::make_shared<const reply_handler>(std::move(on_reply));
@@ -241,16 +241,17 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
-    stay_known(request, lease_way::full);
     if (lanes_ != nullptr) {
+        stay_known(request, lease_way::full);
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    const bool ends = std::holds_alternative<ask::release>(request);
-    const lease_way way = ends ? way_for(request) : lease_way::full;
+    const lease_way way =
+        way_for(request) == lease_way::full ? lease_way::full : lease_way::swift_in_one;
+    stay_known(request, channel.empty() ? way : lease_way::full);  // it may have to wait
     const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
-                                                  give_up, std::move(done));
-    one->talk.speak(channel);
+                                                  give_up, channel, std::move(done));
+    one->talk.speak(one->channel);
     send(one, *engine_);
 }
 

@@ -33,6 +33,9 @@ struct lease_scripts {
     script resize{
 #include "scripts/resize.inc"
     };
+    script seize{
+#include "scripts/seize.inc"
+    };
     script release{
 #include "scripts/release.inc"
     };
@@ -178,9 +181,13 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     value_.assign(owner.value()).append(":");
     append_kind(value_, mode);
     keys_.lock = lock_key(options.prefix, name);
-    if (asked != nullptr && way_ == lease_way::swift) {
+    if (asked != nullptr && way_ != lease_way::full) {
         keys_.fence = fence_key(keys_.lock, options.scope);
-        make_swift(*asked);
+        if (way_ == lease_way::swift) {
+            make_swift(*asked);
+        } else {
+            make_seize(*asked);
+        }
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
@@ -193,7 +200,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         return;
     }
     const auto* ended = std::get_if<ask::release>(&request);
-    if (ended != nullptr && ended->only.value == 0 && way_ == lease_way::swift) {
+    if (ended != nullptr && ended->only.value == 0 && way_ != lease_way::full) {
         begin(scripts().let_go, {keys_.lock});
         word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
@@ -203,6 +210,14 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     keys_ = keys_of(options.prefix, name, options.scope);
     make_full(options, request, channel);
 }
+
+namespace {
+
+std::uint64_t fences_to_draw(const ask::acquire& asked) {
+    return std::uint64_t{1} + (mutation("spare_fences_not_reserved") ? 0 : asked.spare_fences);
+}
+
+}  // namespace
 
 // A limit that was changed is forgotten a week after the last use: this is one.
 void lease_commands::make_swift(const ask::acquire& asked) {
@@ -215,7 +230,7 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     end(repeat::never);
     word("INCRBY");
     word(keys_.fence);
-    word(std::uint64_t{1} + (mutation("spare_fences_not_reserved") ? 0 : asked.spare_fences));
+    word(fences_to_draw(asked));
     end(repeat::idempotent);  // a number that is drawn twice is only left out
     if (asked.mode.type != lease_mode::kind::permit) return;
     keys_.limit = limit_key(keys_.lock);
@@ -223,6 +238,19 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     word(keys_.limit);
     word(to_ms(limit_memory));
     end(repeat::idempotent);
+}
+
+// Not idempotent: the second one would find the name taken.
+void lease_commands::make_seize(const ask::acquire& asked) {
+    const bool permit = asked.mode.type == lease_mode::kind::permit;
+    if (permit) keys_.limit = limit_key(keys_.lock);
+    begin(scripts().seize,
+          {keys_.lock, keys_.fence, permit ? std::string_view(keys_.limit) : std::string_view()});
+    word(value_);
+    word(to_ms(asked.ttl));
+    word(fences_to_draw(asked));
+    if (permit) word(to_ms(limit_memory));
+    end(repeat::never, &scripts().seize);
 }
 
 void lease_commands::make_renew(const ask::renew& kept) {
@@ -297,9 +325,12 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
     if (count_ > 1) return interpret_swift(replies);
     result<reply>& r = replies[0];
+    if (way_ == lease_way::swift_in_one && std::holds_alternative<ask::acquire>(*request_)) {
+        return interpret_seize(r);
+    }
     if (!r) return std::unexpected(std::move(r.error()));
     if (r->is_error()) return std::unexpected(to_error(*r));
-    const bool let_go = way_ == lease_way::swift && std::holds_alternative<ask::release>(*request_);
+    const bool let_go = way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
                        lease_mode::kind::exclusive;
     // Somebody waits; or it is not alone any more, or lost: only the script can tell, and why.
@@ -314,22 +345,35 @@ std::optional<result<lease_reply>> lease_commands::interpret_swift(
     std::span<result<reply>> replies) {
     result<reply>& set = replies[0];
     const result<reply>& drawn = replies[1];
-    if (!set) {
-        if (set.error() == errc::outcome_unknown) {
-            took_ = !mutation("forgets_that_it_took");  // it may have
-            return std::nullopt;
-        }
-        return std::unexpected(std::move(set.error()));
-    }
+    if (!set) return not_answered(set.error());
     if (set->is_error()) return std::unexpected(to_error(*set));
     if (set->is_nil()) {
         contended_ = true;
         return std::nullopt;
     }
     took_ = true;
-    const auto& asked = std::get<ask::acquire>(*request_);
     if (!drawn || drawn->type() != reply::kind::integer) return std::nullopt;
-    const std::int64_t fence = drawn->number() - asked.spare_fences;
+    return taken_with(drawn->number());
+}
+
+std::optional<result<lease_reply>> lease_commands::interpret_seize(result<reply>& seized) {
+    if (!seized) return not_answered(seized.error());
+    if (seized->is_error()) return std::unexpected(to_error(*seized));
+    took_ = seized->number() != 0;
+    contended_ = !took_;
+    if (!took_) return std::nullopt;
+    return taken_with(seized->number());
+}
+
+std::optional<result<lease_reply>> lease_commands::not_answered(error& why) {
+    if (why != errc::outcome_unknown) return std::unexpected(std::move(why));
+    took_ = !mutation("forgets_that_it_took");  // it may have
+    return std::nullopt;
+}
+
+std::optional<result<lease_reply>> lease_commands::taken_with(std::int64_t last_fence) const {
+    const auto& asked = std::get<ask::acquire>(*request_);
+    const std::int64_t fence = last_fence - asked.spare_fences;
     if (fence < least_fence) return std::nullopt;
     return answer::granted{fence_of(fence), asked.ttl};
 }
