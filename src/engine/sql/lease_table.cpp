@@ -43,13 +43,10 @@ result<std::optional<answer::granted>> lease_table::take(const ask::acquire& ask
     const std::array<value, 6> values{asked.name.value(), asked.owner.value(),
                                       micros(asked.ttl),  std::int64_t{asked.spare_fences},
                                       self.process,       self.number};
-    std::uint64_t fence = 0;
-    const auto done = db_.run(sentence::take, values, [&](const row& given) {
-        fence = static_cast<std::uint64_t>(given.number(0));
-    });
+    const auto done = db_.run(sentence::take, values, no_rows);
     if (!done) return std::unexpected(done.error());
-    if (fence == 0) return std::optional<answer::granted>();
-    return answer::granted{{fence}, asked.ttl};
+    if (*done == 0) return std::optional<answer::granted>();
+    return answer::granted{{static_cast<std::uint64_t>(db_.told())}, asked.ttl};
 }
 
 result<std::optional<answer::renewed>> lease_table::extend(const ask::renew& asked) {

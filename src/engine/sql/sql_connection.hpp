@@ -24,6 +24,9 @@ struct dialect {
     /// The time in microseconds since 1970, the same for all of a transaction that has begun to
     /// write, never going back from one transaction to the next.
     std::string now;
+    /// A function that answers its one argument, a number, and leaves it for connection::told(). A
+    /// statement with RETURNING would do as well, and take SQLite a table more.
+    std::string tell;
     /// A text of at most 512 bytes that is compared byte by byte.
     std::string name_type;
     /// What follows the columns of a table whose primary key is how its rows are stored.
@@ -77,6 +80,10 @@ public:
     /// it changed or read.
     [[nodiscard]] virtual result<std::int64_t> run(sentence what, std::span<const value> values,
                                                    const row_reader& reader) = 0;
+
+    /// The last number that the statement which ran last told. Of a row that it then did not write
+    /// it says nothing.
+    [[nodiscard]] virtual std::int64_t told() const noexcept = 0;
 
     /// This process, by the number that its stores have in the tables. Called once, at first.
     virtual void announce(std::int64_t process) = 0;

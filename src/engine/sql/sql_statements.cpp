@@ -8,8 +8,8 @@
 namespace holdfast::sql {
 namespace {
 
-// Takes a free name, or renews for the owner that holds it. Answers the fence, or no row: someone
-// else is here, or waits.
+// Takes a free name, or renews for the owner that holds it, and tells the fence. Changes no row if
+// someone else is here, or waits.
 // ?1 name  ?2 owner  ?3 ttl  ?4 spare fences  ?5 process  ?6 listener
 //
 // The fence is above all that the row remembers, and not below the clock: so it is also above all
@@ -17,18 +17,17 @@ namespace {
 constexpr std::string_view take = R"(
 INSERT INTO holdfast_names AS n
     (name, owner, fence, top, expires, since, process, listener, crowd)
-VALUES (?1, ?2, {now}, {now} + ?4, {now} + ?3, {now}, ?5, ?6, 0)
+VALUES (?1, ?2, {tell}({now}), {now} + ?4, {now} + ?3, {now}, ?5, ?6, 0)
 ON CONFLICT (name) DO UPDATE SET
-    fence = CASE WHEN n.owner = ?2 AND n.expires > excluded.since THEN n.fence
-                 WHEN n.top < excluded.since THEN excluded.since ELSE n.top + 1 END,
+    fence = {tell}(CASE WHEN n.owner = ?2 AND n.expires > excluded.since THEN n.fence
+                        WHEN n.top < excluded.since THEN excluded.since ELSE n.top + 1 END),
     top = CASE WHEN n.owner = ?2 AND n.expires > excluded.since THEN n.top
                WHEN n.top < excluded.since THEN excluded.since + ?4 ELSE n.top + 1 + ?4 END,
     since = CASE WHEN n.owner = ?2 AND n.expires > excluded.since THEN n.since
                  ELSE excluded.since END,
     expires = CASE WHEN n.expires > excluded.expires THEN n.expires ELSE excluded.expires END,
     owner = ?2, process = ?5, listener = ?6
-WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2)
-RETURNING fence)";
+WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2))";
 
 // Makes the owner's lease run for ?3 from now, and never shortens it. Changes no row if it is not
 // the owner's any more, or others are there.
@@ -185,7 +184,8 @@ std::array<std::string, sentence_count> statements(const dialect& words) {
         forget_clients, load_key,  all_keys,   put_key,    drop_key,  sweep_keys};
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now));
+        done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now),
+                              fmt::arg("tell", words.tell));
     }
     return done;
 }

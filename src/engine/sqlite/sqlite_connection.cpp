@@ -20,6 +20,9 @@ using std::chrono::microseconds;
 // How often the time is written down, and how much more than that a new boot adds to it.
 constexpr std::int64_t note_pause = 60'000'000;
 
+// How long a look at the file's name in its directory is good for: it costs as much as a lock.
+constexpr duration look_pause = std::chrono::milliseconds(1);
+
 std::int64_t clock_micros(const clock& time) {
     return std::chrono::floor<microseconds>(time.now().time_since_epoch()).count();
 }
@@ -68,8 +71,10 @@ void bind(sqlite3_stmt* statement, std::span<const sql::value> values) {
 }  // namespace
 
 sql::dialect sqlite_dialect() {
-    return {
-        .now = "holdfast_now()", .name_type = "TEXT COLLATE BINARY", .by_key = " WITHOUT ROWID"};
+    return {.now = "holdfast_now()",
+            .tell = "holdfast_tell",
+            .name_type = "TEXT COLLATE BINARY",
+            .by_key = " WITHOUT ROWID"};
 }
 
 void sqlite_connection::finalizer::operator()(sqlite3_stmt* statement) const noexcept {
@@ -99,6 +104,10 @@ std::int64_t sqlite_connection::read_moment(void* self) {
     return static_cast<sqlite_connection*>(self)->moment();
 }
 
+void sqlite_connection::take_number(void* self, std::int64_t number) {
+    static_cast<sqlite_connection*>(self)->told_ = number;
+}
+
 // Writes are short, so the first pauses are too; they grow to some milliseconds.
 int sqlite_connection::wait_while_busy(void* self, int count) {
     const time_point now = system_clock().now();
@@ -116,9 +125,13 @@ result<void> sqlite_connection::ready(time_point give_up) {
         return fail(errc::unavailable,
                     fmt::format("sqlite:{}: no time was left; nothing was done", options_.path));
     }
-    patience_ = system_clock().now() + std::min(left, options_.busy_timeout);
+    const time_point now = system_clock().now();
+    patience_ = now + std::min(left, options_.busy_timeout);
     moment_.reset();
-    if (db_ != nullptr && moved()) close();
+    if (db_ != nullptr && now - looked_ >= look_pause) {
+        looked_ = now;
+        if (moved()) close();
+    }
     if (db_ == nullptr) {
         if (auto opened = open(); !opened) {
             close();
@@ -137,7 +150,7 @@ bool sqlite_connection::moved() const {
 }
 
 result<void> sqlite_connection::open() {
-    auto opened = open_database(options_, {this, read_moment, wait_while_busy});
+    auto opened = open_database(options_, {this, read_moment, take_number, wait_while_busy});
     if (!opened) return std::unexpected(std::move(opened.error()));
     db_ = std::move(*opened);
     life_.open(options_.path);

@@ -44,6 +44,7 @@ public:
     void roll_back() noexcept override;
     [[nodiscard]] result<std::int64_t> run(sql::sentence what, std::span<const sql::value> values,
                                            const sql::row_reader& reader) override;
+    [[nodiscard]] std::int64_t told() const noexcept override { return told_; }
     void announce(std::int64_t process) override;
     [[nodiscard]] bool may_live(std::int64_t process) override;
     [[nodiscard]] result<wall_time> time_of_day() override;
@@ -71,6 +72,7 @@ private:
     void close() noexcept;
     [[nodiscard]] result<sqlite3_stmt*> prepared(sql::sentence what);
     [[nodiscard]] static std::int64_t read_moment(void* self);
+    static void take_number(void* self, std::int64_t number);
     [[nodiscard]] static int wait_while_busy(void* self, int count);
 
     const sqlite_options options_;
@@ -83,6 +85,8 @@ private:
     std::int64_t ahead_ = 0;  // of the clock's own time, µs
     std::int64_t noted_ = 0;  // when the time was last written down
     std::optional<std::int64_t> moment_;
+    std::int64_t told_ = 0;
+    time_point looked_;    // whether the file is still the one that was opened
     time_point patience_;  // until when to wait for other processes, by the machine's clock
 };
 

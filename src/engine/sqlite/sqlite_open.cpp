@@ -43,6 +43,12 @@ void tell_now(sqlite3_context* context, int /*count*/, sqlite3_value** /*values*
     ::sqlite3_result_int64(context, use->now(use->self));
 }
 
+void tell_number(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+    const auto* use = static_cast<const hooks*>(::sqlite3_user_data(context));
+    use->tell(use->self, ::sqlite3_value_int64(values[0]));
+    ::sqlite3_result_value(context, values[0]);
+}
+
 void forget_hooks(void* use) {
     delete static_cast<hooks*>(use);
 }
@@ -193,6 +199,8 @@ result<handle> open_database(const sqlite_options& options, const hooks& use) {
     }
     ::sqlite3_busy_handler(raw, use.wait, use.self);
     ::sqlite3_create_function_v2(raw, "holdfast_now", 0, SQLITE_UTF8, new hooks(use), tell_now,
+                                 nullptr, nullptr, forget_hooks);
+    ::sqlite3_create_function_v2(raw, "holdfast_tell", 1, SQLITE_UTF8, new hooks(use), tell_number,
                                  nullptr, nullptr, forget_hooks);
     if (auto done = settle(raw, options, use); !done) return std::unexpected(done.error());
     return db;

@@ -27,12 +27,15 @@ inline constexpr std::int64_t application_id = 0x486F6C64;
 
 /// How the function holdfast_now() in the statements reads the time, µs since 1970.
 using moment_reader = std::int64_t (*)(void* self);
+/// Where the function holdfast_tell(number) leaves what it was told.
+using number_taker = void (*)(void* self, std::int64_t number);
 /// Called while another process has it locked; false gives up.
 using busy_waiter = int (*)(void* self, int count);
 
 struct hooks {
     void* self;
     moment_reader now;
+    number_taker tell;
     busy_waiter wait;
 };
 
