@@ -68,6 +68,7 @@ struct rate_limiter_statistics {
     std::uint64_t allowed = 0;         ///< Decisions that allowed, by whomever,
     std::uint64_t refused = 0;         ///< … and that refused.
     std::uint64_t asked = 0;           ///< Trips to the engine.
+    std::uint64_t together = 0;        ///< Allowed by a trip that served others too.
     std::uint64_t from_memory = 0;     ///< Refused without a trip.
     std::uint64_t from_block = 0;      ///< Allowed without a trip.
     std::uint64_t blocks = 0;          ///< Blocks taken,

@@ -213,6 +213,20 @@ result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint6
     return made;
 }
 
+// A bucket's answer is its level before, the others' is what is used afterwards.
+reply limit_plan::part_of(const reply& answered, std::uint64_t total, std::uint64_t before,
+                          std::uint64_t n) const {
+    if (kind_ == 'g') return reply::integer(answered.number() + cost(before));
+    const auto later_ones = static_cast<std::int64_t>(total - before - n);
+    if (answered.type() == reply::kind::integer) {
+        return reply::integer(answered.number() - later_ones);
+    }
+    std::vector<reply> parts(answered.elements().begin(), answered.elements().end());
+    const std::size_t used = parts.size() == 4 ? 1 : 0;
+    parts[used] = reply::integer(parts[used].number() - later_ones);
+    return reply::array(std::move(parts));
+}
+
 duration limit_plan::block_life(const decision& taken, duration wanted) const noexcept {
     if (kind_ == 'g') return wanted;
     if (kind_ == 'f') return taken.reset_after;

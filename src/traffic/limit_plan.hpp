@@ -53,6 +53,11 @@ public:
     [[nodiscard]] result<decision> read(const reply& answered, limit_op op, std::uint64_t n,
                                         const bucket_extra& extra) const;
 
+    /// The script's answer to one who took `n` behind `before` others, made of the answer to all of
+    /// them, `total`, who were allowed together.
+    [[nodiscard]] reply part_of(const reply& answered, std::uint64_t total, std::uint64_t before,
+                                std::uint64_t n) const;
+
     /// How long a block that was just taken may be spent from; zero: never.
     [[nodiscard]] duration block_life(const decision& taken, duration wanted) const noexcept;
 

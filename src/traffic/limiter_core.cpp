@@ -170,11 +170,33 @@ result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
 
 result<decision> limiter_core::take_alone(std::string_view key, std::uint64_t n) {
     const time_point sent = where_.engine()->time().now();
-    auto made = exchange(key, limit_op::take, n, {});
+    auto made = named_ ? exchange(key, limit_op::take, n, {}) : take_together(key, n);
     if (made && !made->allowed && made->retry_after != decision::never) {
         book_.remember_refusal(key, n, *made, sent);
     }
     return made;
+}
+
+// As if they had come one after the other, in one moment. If all together is too much, some of them
+// may still fit: each asks for itself.
+result<decision> limiter_core::take_together(std::string_view key, std::uint64_t n) {
+    const time_point until = give_up();
+    const auto ask = [&](std::uint64_t total) {
+        return ask_one(key, limit_op::take, total, {}, until);
+    };
+    const auto [said, total, before] = company_.ask_for(key, n, least_capacity_, ask);
+    if (!said) return std::unexpected(said.error());
+    auto whole = read_one(key, *said, limit_op::take, total, {});
+    if (!whole || total == n) return whole;
+    if (!whole->allowed) {
+        const auto own = ask(n);
+        if (!own) return std::unexpected(own.error());
+        return read_one(key, *own, limit_op::take, n, {});
+    }
+    add(count_.together);
+    heard mine = *said;
+    mine.answer = plans_.front().part_of(said->answer, total, before, n);
+    return read_one(key, mine, limit_op::take, n, {});
 }
 
 result<decision> limiter_core::take_through_block(std::string_view key, std::uint64_t n) {
@@ -245,12 +267,20 @@ result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, du
 
 result<decision> limiter_core::exchange(std::string_view key, limit_op op, std::uint64_t n,
                                         const bucket_extra& extra) {
-    add(count_.asked);
-    return named_ ? exchange_several(key, op, n) : exchange_one(key, op, n, extra);
+    if (named_) return exchange_several(key, op, n);
+    const auto said = ask_one(key, op, n, extra, give_up());
+    if (!said) return std::unexpected(said.error());
+    return read_one(key, *said, op, n, extra);
 }
 
-result<decision> limiter_core::exchange_one(std::string_view key, limit_op op, std::uint64_t n,
-                                            const bucket_extra& extra) {
+time_point limiter_core::give_up() const noexcept {
+    return later(where_.engine()->time().now(), options_.timeout);
+}
+
+result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op op,
+                                                  std::uint64_t n, const bucket_extra& extra,
+                                                  time_point give_up) {
+    add(count_.asked);
     const limit_plan& plan = plans_.front();
     const key_text name = key_of(key, limits_.front());
     const repeat again = op == limit_op::look ? repeat::idempotent : repeat::never;
@@ -264,20 +294,27 @@ result<decision> limiter_core::exchange_one(std::string_view key, limit_op op, s
     } else {
         plan.put_own(q, op, n, extra);
     }
-    const auto answered = ask(where_, q.as_command(), name.view(), options_.timeout);
-    if (!answered) return std::unexpected(answered.error());
-    auto made = plan.read(*answered, op, n, extra);
+    auto answered = ask(where_, q.as_command(), name.view(), give_up);
+    if (!answered) return std::unexpected(std::move(answered.error()));
+    return heard{std::move(*answered), sent, left};
+}
+
+result<decision> limiter_core::read_one(std::string_view key, const heard& said, limit_op op,
+                                        std::uint64_t n, const bucket_extra& extra) {
+    const limit_plan& plan = plans_.front();
+    auto made = plan.read(said.answer, op, n, extra);
     if (!made || !plan.is_fixed_window()) return made;
-    if (answered->type() == reply::kind::integer) {
-        made->reset_after = *left;
+    if (said.answer.type() == reply::kind::integer) {
+        made->reset_after = *said.window_left;
     } else if (made->reset_after > duration::zero()) {
-        book_.remember_window(key, later(sent, made->reset_after), sent);
+        book_.remember_window(key, later(said.sent, made->reset_after), said.sent);
     }
     return made;
 }
 
 result<decision> limiter_core::exchange_several(std::string_view key, limit_op op,
                                                 std::uint64_t n) {
+    add(count_.asked);
     std::array<key_text, most_limits> names;
     question q(traffic_scripts::all().take_several, limits_.size(),
                op == limit_op::look ? repeat::idempotent : repeat::never);
@@ -289,7 +326,7 @@ result<decision> limiter_core::exchange_several(std::string_view key, limit_op o
     for (const limit_plan& plan : plans_) {
         plan.put_shared(q, op, std::min(n, plan.capacity()));
     }
-    const auto answered = ask(where_, q.as_command(), names[0].view(), options_.timeout);
+    const auto answered = ask(where_, q.as_command(), names[0].view(), give_up());
     if (!answered) return std::unexpected(answered.error());
     if (answered->elements().size() != plans_.size()) {
         return fail(errc::corrupt, "a limit's script answered " + to_string(*answered));
@@ -397,6 +434,7 @@ rate_limiter_statistics limiter_core::statistics() const {
     return {.allowed = read(count_.allowed),
             .refused = read(count_.refused),
             .asked = read(count_.asked),
+            .together = read(count_.together),
             .from_memory = read(count_.from_memory),
             .from_block = read(count_.from_block),
             .blocks = read(count_.blocks),

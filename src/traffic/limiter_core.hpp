@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "traffic/company.hpp"
 #include "traffic/key_book.hpp"
 #include "traffic/limit_plan.hpp"
 #include "traffic/local_share.hpp"
@@ -17,7 +18,7 @@
 ///     more than there ever is    -> never, without asking
 ///     a refusal that still holds -> the book, without asking
 ///     a block of tokens          -> the block, without asking
-///     else                       -> the engine
+///     else                       -> the engine, together with others who ask for the key
 ///     the engine is away         -> the policy
 namespace holdfast::detail {
 
@@ -45,12 +46,22 @@ private:
 
     [[nodiscard]] result<decision> take_through_block(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> take_alone(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> take_together(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> exchange(std::string_view key, limit_op op, std::uint64_t n,
                                             const bucket_extra& extra);
-    [[nodiscard]] result<decision> exchange_one(std::string_view key, limit_op op, std::uint64_t n,
-                                                const bucket_extra& extra);
+    /// What the one limit's script said, and what was known before.
+    struct heard {
+        reply answer;
+        time_point sent;
+        std::optional<duration> window_left;
+    };
+    [[nodiscard]] result<heard> ask_one(std::string_view key, limit_op op, std::uint64_t n,
+                                        const bucket_extra& extra, time_point give_up);
+    [[nodiscard]] result<decision> read_one(std::string_view key, const heard& said, limit_op op,
+                                            std::uint64_t n, const bucket_extra& extra);
     [[nodiscard]] result<decision> exchange_several(std::string_view key, limit_op op,
                                                     std::uint64_t n);
+    [[nodiscard]] time_point give_up() const noexcept;
     [[nodiscard]] decision binding_of(std::vector<decision> all) const;
     [[nodiscard]] key_text key_of(std::string_view key, const limit& one) const;
     [[nodiscard]] bool resting() const noexcept;
@@ -67,12 +78,14 @@ private:
     key_book book_;
     std::optional<token_blocks> blocks_;
     std::optional<local_share> share_;
+    company<result<heard>> company_;
     std::atomic<time_point> away_until_{};
 
     struct counters {
         std::atomic<std::uint64_t> allowed = 0;
         std::atomic<std::uint64_t> refused = 0;
         std::atomic<std::uint64_t> asked = 0;
+        std::atomic<std::uint64_t> together = 0;
         std::atomic<std::uint64_t> from_memory = 0;
         std::atomic<std::uint64_t> from_block = 0;
         std::atomic<std::uint64_t> blocks = 0;

@@ -57,11 +57,15 @@ result<reply> answer_of(result<reply> answered, std::string_view key) {
 }
 
 result<reply> ask(const command_place& where, const command& c, std::string_view key,
-                  duration timeout) {
-    command_engine& engine = *where.engine();
+                  time_point give_up) {
     result<reply> answered;
-    engine.exchange({&c, 1}, {&answered, 1}, later(engine.time().now(), timeout));
+    where.engine()->exchange({&c, 1}, {&answered, 1}, give_up);
     return answer_of(std::move(answered), key);
+}
+
+result<reply> ask(const command_place& where, const command& c, std::string_view key,
+                  duration timeout) {
+    return ask(where, c, key, later(where.engine()->time().now(), timeout));
 }
 
 std::int64_t to_ms(duration d) noexcept {

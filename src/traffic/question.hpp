@@ -90,6 +90,8 @@ private:
 
 /// Asks and waits. Errors: the engine's; corrupt.
 [[nodiscard]] result<reply> ask(const command_place& where, const command& c, std::string_view key,
+                                time_point give_up);
+[[nodiscard]] result<reply> ask(const command_place& where, const command& c, std::string_view key,
                                 duration timeout);
 
 /// The engine counts in whole milliseconds; rounded up.

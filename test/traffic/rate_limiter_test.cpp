@@ -6,7 +6,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <mutex>
+#include <numeric>
 #include <thread>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -178,6 +182,38 @@ TEST_P(rate_limiter_conformance, blocks_are_spent_without_a_trip_and_never_above
         EXPECT_GE(allowed, 999);
         EXPECT_LT(here.statistics().asked + there.statistics().asked, 200U);
         EXPECT_GT(here.statistics().from_block, 300U);
+    }
+}
+
+TEST_P(rate_limiter_conformance, threads_that_ask_together_are_answered_as_one_after_the_other) {
+    constexpr std::uint64_t limit = 600;
+    for (const limit_rule& rule :
+         {limit_rule(fixed_window{.limit = limit, .window = 1000s}),
+          limit_rule(sliding_log{.limit = limit, .window = 1000s}),
+          limit_rule(sliding_counter{.limit = limit, .window = 1000s}),
+          limit_rule(token_bucket{.capacity = limit, .refill = 1, .period = 1000s}),
+          limit_rule(leaky_bucket{.drain = 1, .period = 1000s, .queue = limit - 1})}) {
+        const std::string key = "many" + std::to_string(rule.index());
+        auto limiter = make(rule, {.remembered_keys = 0});
+        std::mutex guard;
+        std::vector<std::uint64_t> remaining;
+        {
+            std::vector<std::jthread> threads;
+            for (int t = 0; t < 8; ++t) {
+                threads.emplace_back([&] {
+                    for (;;) {
+                        const auto made = limiter.take(key).value();
+                        if (!made.allowed) return;
+                        const std::scoped_lock held(guard);
+                        remaining.push_back(made.remaining);
+                    }
+                });
+            }
+        }
+        std::ranges::sort(remaining);
+        std::vector<std::uint64_t> each(limit);
+        std::iota(each.begin(), each.end(), 0U);
+        EXPECT_EQ(remaining, each) << "all of it was given, and nothing to two of them";
     }
 }
 

@@ -3,7 +3,7 @@
 // holdfast bench limit: what a decision costs, by each rule; by blocks of tokens; and when the
 // answer is already known.
 //
-// For a rule, threads share one limiter and take from a thousand keys in turn, always allowed. The
+// For a rule, threads share one limiter and take from many keys in turn, always allowed. The
 // reference is redis-benchmark with the same script, keys and arguments, in turns with it. What the
 // server spends on each is its own account of CPU time. INCR by redis-benchmark, in the same run,
 // says what the machine is worth.
@@ -29,13 +29,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t key_count = 1000;
 constexpr std::string_view prefix = "bench:limit:";
 
 struct limit_options {
     bench_options common{.engine = "redis:"};
     std::string algorithm = "all";
     int threads = 64;
+    int keys = 1000;
     int seconds = 6;
     int rounds = 3;
 };
@@ -51,14 +51,14 @@ struct rule_bench {
 std::vector<rule_bench> rule_benches() {
     const auto& scripts = detail::traffic_scripts::all();
     return {
-        {"gcra", token_bucket{.capacity = 1'000'000, .refill = 100'000}, &scripts.take_gcra,
-         "10 10000000"},
+        {"gcra", token_bucket{.capacity = 1'000'000, .refill = 1'000'000}, &scripts.take_gcra,
+         "1 1000000"},
         {"fixed", fixed_window{.limit = 1'000'000'000, .window = 60s}, &scripts.take_fixed_window,
          "1 1000000000 60000 told"},
         {"counter", sliding_counter{.limit = 1'000'000'000, .window = 60s},
          &scripts.take_sliding_counter, "1 1000000000 6000000 10"},
-        {"log", sliding_log{.limit = 10'000, .window = 100ms}, &scripts.take_sliding_log,
-         "1 10000 100000"},
+        {"log", sliding_log{.limit = 100'000, .window = 100ms}, &scripts.take_sliding_log,
+         "1 100000 100000"},
     };
 }
 
@@ -112,7 +112,7 @@ class limit_bench {
 public:
     limit_bench(const limit_options& options, const bench_engine& engine, client& on)
         : options_(options), engine_(engine), on_(on) {
-        for (std::size_t i = 0; i < key_count; ++i) keys_.push_back(fmt::format("{:012}", i));
+        for (int i = 0; i < options.keys; ++i) keys_.push_back(fmt::format("{:012}", i));
     }
 
     result<std::vector<figure>> run() {
@@ -161,7 +161,8 @@ private:
     result<benchmark_rate> reference(const rule_bench& rule) {
         return run_redis_benchmark(engine_.reference,
                                    fmt::format("EVALSHA {} 1 {}{}_ref:__rand_int__ {}",
-                                               rule.body->sha1(), prefix, rule.name, rule.words));
+                                               rule.body->sha1(), prefix, rule.name, rule.words),
+                                   options_.keys);
     }
     result<figure> increments(progress& shown);
     result<figure> refusals(progress& shown);
@@ -202,8 +203,8 @@ result<figure> limit_bench::increments(progress& shown) {
     log_of_rounds seen;
     for (int round = 0; round < options_.rounds; ++round) {
         shown.step("INCR");
-        const auto rate =
-            run_redis_benchmark(engine_.reference, fmt::format("INCR {}incr:__rand_int__", prefix));
+        const auto rate = run_redis_benchmark(
+            engine_.reference, fmt::format("INCR {}incr:__rand_int__", prefix), options_.keys);
         if (!rate) return std::unexpected(rate.error());
         seen.rates.push_back(rate->per_second);
         seen.server_cpu.push_back(rate->server_cpu_us);
@@ -247,7 +248,7 @@ result<figure> limit_bench::of_rule(const rule_bench& rule, progress& shown) {
         const auto done = run_round(
             engine_, options_.threads, slice(),
             [&](int id, std::uint64_t i) {
-                const auto at = (static_cast<std::uint64_t>(id) * 7919 + i * 31) % key_count;
+                const auto at = (static_cast<std::uint64_t>(id) * 7919 + i * 31) % keys_.size();
                 const auto answer = limiter.take(keys_[at]);
                 return answer && answer->allowed;
             },
@@ -316,6 +317,8 @@ void add_bench_limit(CLI::App& to, command_list& all) {
                {"all", "gcra", "fixed", "log", "counter"},
                "gcra is the token and the leaky bucket");
     add_whole(*words, "--threads", options->threads, {1, 1024}, "Threads that share a limiter");
+    add_whole(*words, "--keys", options->keys, {1, 1'000'000},
+              "Keys that they take from; 1: a hot one");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
     words->footer(

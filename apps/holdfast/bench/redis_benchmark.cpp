@@ -14,10 +14,11 @@ constexpr int requests = 100'000;
 
 }  // namespace
 
-result<benchmark_rate> run_redis_benchmark(const server_place& where, const std::string& command) {
+result<benchmark_rate> run_redis_benchmark(const server_place& where, const std::string& command,
+                                           int keys) {
     const std::string line =
-        fmt::format("redis-benchmark -h {} -p {} -c 64 -P 16 -n {} -r 1000 --csv {}", where.host,
-                    where.port, requests, command);
+        fmt::format("redis-benchmark -h {} -p {} -c 64 -P 16 -n {} -r {} --csv {}", where.host,
+                    where.port, requests, keys, command);
     const auto before = server_account::read(where);
     FILE* const pipe = ::popen(line.c_str(), "r");
     if (pipe == nullptr) return fail(errc::unavailable, "cannot run redis-benchmark");
