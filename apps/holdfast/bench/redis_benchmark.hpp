@@ -15,8 +15,8 @@ struct benchmark_rate {
     double server_cpu_us = 0;  ///< For each command, by the server's own account.
 };
 
-/// 64 connections, 16 commands in each pipeline. `__rand_int__` in the command becomes one of `keys`
-/// numbers of twelve digits.
+/// 64 connections, 16 commands in each pipeline. `__rand_int__` in the command becomes one of
+/// `keys` numbers of twelve digits.
 /// Errors: unavailable, if it cannot be run.
 [[nodiscard]] result<benchmark_rate> run_redis_benchmark(const server_place& where,
                                                          const std::string& command, int keys);
