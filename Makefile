@@ -52,16 +52,14 @@ tsan:  ## Only the tests under the thread sanitizer
 	@tools/setup
 	@JOBS=$(JOBS) tools/test tsan
 
+SECONDS ?= 60
+
 .PHONY: fuzz
-fuzz:  ## Search for a minute for bytes of a server that the Redis client cannot take
+fuzz:  ## Search for SECONDS (60) each for input that a reader of input cannot take
 	@tools/setup
 	@cmake --preset fuzz >/dev/null
-	@cmake --build build/fuzz --parallel $(JOBS) --target reply_path_fuzzer
-	@mkdir -p build/fuzz/found
-	build/fuzz/fuzz/reply_path_fuzzer -max_total_time=60 -artifact_prefix=build/fuzz/found/ \
-	  build/fuzz/found fuzz/corpus/reply_path
-
-SECONDS ?= 60
+	@cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
+	tools/fuzz --seconds $(SECONDS)
 
 .PHONY: sim
 sim:  ## Simulate faults for SECONDS (60), or so many SEEDS, from seeds drawn at random

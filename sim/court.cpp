@@ -26,7 +26,7 @@ fault_set late_messages() {
     for (const fault kind :
          {fault::delay, fault::loss, fault::duplication, fault::reset, fault::cut, fault::clog,
           fault::pause, fault::client_crash, fault::node_crash, fault::node_loss, fault::clock_back,
-          fault::clock_forward, fault::failover, fault::out_of_memory}) {
+          fault::clock_forward, fault::failover, fault::out_of_memory, fault::isolation}) {
         late.set(static_cast<std::size_t>(kind));
     }
     return late;

@@ -16,7 +16,7 @@ constexpr std::array acts{fault::reset,         fault::cut,          fault::clog
                           fault::pause,         fault::client_crash, fault::fork,
                           fault::node_crash,    fault::node_loss,    fault::clock_back,
                           fault::clock_forward, fault::script_flush, fault::out_of_memory,
-                          fault::failover};
+                          fault::failover,      fault::isolation};
 
 }  // namespace
 
@@ -40,6 +40,7 @@ void nemesis::strike(fault kind) {
         case fault::reset:
         case fault::cut:
         case fault::clog: return strike_network(kind);
+        case fault::isolation: return isolate();
         case fault::pause:
         case fault::client_crash:
         case fault::fork: return strike_program(kind);
@@ -53,7 +54,11 @@ void nemesis::strike_network(fault kind) {
     const auto node = static_cast<unsigned>(draw_.below(world_.how().nodes));
     const moment until = world_.now() + draw_.between(10ms, 3s);
     world_.judges().see(seen::process_disturbed{world_.now(), victim.number()});
-    if (kind == fault::clog) return world_.net().clog(victim.number(), node, until);
+    if (kind == fault::clog) {
+        world_.net().clog(victim.number(), node, direction::to_server, until);
+        world_.net().clog(victim.number(), node, direction::to_program, until);
+        return;
+    }
     if (kind == fault::cut) {
         const auto ways = draw_.below(3);
         if (ways != 0) world_.net().cut(victim.number(), node, direction::to_server, until);
@@ -68,6 +73,26 @@ void nemesis::strike_network(fault kind) {
     });
 }
 
+// What it hears last is old news: it must not believe in that for longer than it is true.
+void nemesis::isolate() {
+    auto& programs = world_.programs();
+    const unsigned victim = programs[draw_.below(programs.size())]->number();
+    const moment ttl = world_.how().ttl_most;
+    const moment begin = world_.now() + draw_.between(5ms, ttl);
+    const moment end = begin + draw_.between(ttl, 2 * ttl);
+    world_.judges().see(seen::process_disturbed{world_.now(), victim});
+    for (unsigned node = 0; node < world_.how().nodes; ++node) {
+        world_.net().clog(victim, node, direction::to_program, begin);
+    }
+    world_.time().at(begin, [this, victim, end] {
+        if (stopped_) return;
+        for (unsigned node = 0; node < world_.how().nodes; ++node) {
+            world_.net().cut(victim, node, direction::to_server, end);
+            world_.net().cut(victim, node, direction::to_program, end);
+        }
+    });
+}
+
 void nemesis::strike_program(fault kind) {
     auto& programs = world_.programs();
     const std::size_t index = draw_.below(programs.size());
@@ -75,7 +100,9 @@ void nemesis::strike_program(fault kind) {
     process& victim = *programs[index];
     if (kind == fault::pause) {
         const moment most = draw_.coin() ? 2 * world_.how().ttl_most : 200ms;
-        return victim.pause(world_.now() + draw_.between(1ms, most));
+        const moment length = draw_.between(1ms, most);
+        return draw_.coin() ? victim.pause_when_it_asks(length)
+                            : victim.pause(world_.now() + length);
     }
     const std::string wrong = victim.use_in_child();
     if (!wrong.empty()) {

@@ -23,6 +23,7 @@ public:
 private:
     void strike(fault kind);
     void strike_network(fault kind);
+    void isolate();
     void strike_program(fault kind);
     void strike_server(fault kind);
     [[nodiscard]] unsigned draw_server();

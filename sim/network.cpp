@@ -60,9 +60,8 @@ void network::cut(unsigned process, unsigned node, direction way, moment until) 
     cut_until_[{{process, node}, way}] = until;
 }
 
-void network::clog(unsigned process, unsigned node, moment until) {
-    clogged_until_[{{process, node}, direction::to_server}] = until;
-    clogged_until_[{{process, node}, direction::to_program}] = until;
+void network::clog(unsigned process, unsigned node, direction way, moment until) {
+    clogged_until_[{{process, node}, way}] = until;
 }
 
 void network::heal() {

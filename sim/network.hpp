@@ -39,7 +39,7 @@ public:
     void carry(const parcel& what, delivery arrive);
 
     void cut(unsigned process, unsigned node, direction way, moment until);
-    void clog(unsigned process, unsigned node, moment until);
+    void clog(unsigned process, unsigned node, direction way, moment until);
     /// From now on it only delays, a little.
     void heal();
 

@@ -12,13 +12,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, fault_kinds> names{
-    "delay",      "loss",          "duplication",  "reset",         "cut",        "clog",
-    "pause",      "client_crash",  "fork",         "drift",         "node_crash", "node_loss",
-    "clock_back", "clock_forward", "script_flush", "out_of_memory", "failover",   "split_brain"};
+    "delay",         "loss",      "duplication",  "reset",         "cut",
+    "clog",          "pause",     "client_crash", "fork",          "drift",
+    "node_crash",    "node_loss", "clock_back",   "clock_forward", "script_flush",
+    "out_of_memory", "failover",  "split_brain",  "isolation"};
 
 // How often a seed has each of them, in a thousand.
-constexpr std::array<unsigned, fault_kinds> how_often{500, 350, 350, 300, 300, 200, 350, 300, 100,
-                                                      500, 250, 250, 80,  80,  200, 120, 700, 300};
+constexpr std::array<unsigned, fault_kinds> how_often{
+    500, 350, 350, 300, 300, 200, 350, 300, 100, 500, 250, 250, 80, 80, 200, 120, 700, 300, 200};
 
 // Seeds with a quorum, in a thousand.
 constexpr unsigned quorum_seeds = 150;

@@ -35,8 +35,9 @@ enum class fault : std::uint8_t {
     out_of_memory,  ///< A server refuses what needs memory.
     failover,       ///< A replica that lags becomes the master.
     split_brain,    ///< The old master goes on for a while.
+    isolation,      ///< Answers to a program come late, and then nothing for longer than a ttl.
 };
-inline constexpr std::size_t fault_kinds = 18;
+inline constexpr std::size_t fault_kinds = 19;
 
 using fault_set = std::bitset<fault_kinds>;
 

@@ -7,6 +7,7 @@
 #include "runtime/fork_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::sim {
 namespace {
@@ -132,6 +133,11 @@ void process::pause(moment until) {
     });
 }
 
+void process::has_asked() {
+    const moment length = std::exchange(pause_next_, moment(0));
+    if (length > moment(0)) pause(world_.now() + length);
+}
+
 void process::resume() {
     if (dead_ || world_.now() < paused_until_) return;
     while (!while_paused_.empty() && !dead_) {
@@ -197,6 +203,7 @@ void process::look_whether_idle() {
 void process::finish_up(moment patience) {
     finishing_ = true;
     last_patience_ = patience;
+    pause_next_ = moment(0);
     paused_until_ = world_.now();
     if (!pauses_.empty()) {
         pauses_.back().second = std::min(pauses_.back().second, world_.now());

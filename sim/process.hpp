@@ -57,6 +57,9 @@ public:
 
     /// Stands still until then.
     void pause(moment until);
+    /// Stands still for so long as soon as it has asked something, before it can be answered.
+    void pause_when_it_asks(moment length) { pause_next_ = length; }
+    void has_asked();
     /// Is gone at this instruction.
     void crash();
     /// A child uses what it inherited; answers what it could do that it must not, or nothing.
@@ -124,6 +127,7 @@ private:
     moment planned_step_ = moment::max();
     std::size_t calls_open_ = 0;
     std::size_t holds_ = 0;
+    moment pause_next_{0};
     moment last_patience_{0};
     bool finishing_ = false;
     bool dead_ = false;

@@ -131,6 +131,7 @@ void remote_store::dispatch(const talk& one) {
         host_.guarded([this, epoch = commands_.epoch] {
             if (epoch == commands_.epoch) reset();
         }));
+    host_.has_asked();
 }
 
 void remote_store::hear_replies(const talk& one, unsigned trip, std::vector<reply> replies) {
@@ -175,11 +176,12 @@ void remote_store::confirm(const talk& one, result<lease_reply> meant) {
     one->waits = true;
     one->confirming = true;
     const unsigned trip = ++one->trip;
-    const bool elsewhere = mutation("waits_on_another_connection");
+    moment written = one->written;
+    if (mutation("waits_on_another_connection")) written = moment(0);
     world_.confirm({.process = host_.number(),
                     .node = commands_.node,
                     .incarnation = commands_.incarnation,
-                    .written = elsewhere ? moment(0) : one->written,
+                    .written = written,
                     .replicas = options_.replicas,
                     .patience = options_.replica_wait},
                    host_.guarded([this, one, trip, meant](unsigned heard) {

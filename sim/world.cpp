@@ -265,24 +265,46 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
 }
 
 // The old master may go on for a while; those who do not know of the new one go on with it.
+// From now on the heir hears nothing of the old master, which is dead, or goes on alone. Others need
+// a while to agree on that: for longer than clocks may have drifted apart, or fences that the old
+// one gave by its clock could be above the heir's.
 void world::fail_over(unsigned to, moment old_goes_on) {
+    if (electing_ || to == master_ || !servers_[to]->up()) return;
+    electing_ = true;
+    disturb_servers();
+    cut_off_[master_] = now();
+    if (old_goes_on == moment(0)) depose(master_);
+    time_.after(draw_.between(200ms, 1s), [this, to, old_goes_on, decided = now()] {
+        electing_ = false;
+        take_over(to, decided, old_goes_on);
+    });
+}
+
+void world::take_over(unsigned to, moment decided, moment old_goes_on) {
     node& old = *servers_[master_];
     node& heir = *servers_[to];
-    if (to == master_ || !heir.up()) return;
     disturb_servers();
-    heir.take_over(old, now() - lags_[to]);
-    cut_off_[master_] = now();
+    if (!heir.up()) {  // then nobody does
+        old.is_master = true;
+        cut_off_.erase(master_);
+        return;
+    }
+    heir.take_over(old, decided - lags_[to]);
     cut_off_.erase(to);
     old_master_ = master_;
     master_ = to;
     old_master_until_ = now() + old_goes_on;
     time_.after(old_goes_on, [this, was = old_master_] {
-        if (was == master_) return;
-        servers_[was]->is_master = false;
-        for (const auto& one : programs_) {
-            one->after(draw_.between(0ms, 30ms), [one = one.get(), was] { one->server_gone(was); });
-        }
+        if (was != master_) depose(was);
     });
+}
+
+void world::depose(unsigned number) {
+    servers_[number]->is_master = false;
+    for (const auto& one : programs_) {
+        one->after(draw_.between(0ms, 30ms),
+                   [one = one.get(), number] { one->server_gone(number); });
+    }
 }
 
 bool world::run() {

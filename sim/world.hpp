@@ -105,6 +105,8 @@ public:
     bool run();
 
 private:
+    void take_over(unsigned to, moment decided, moment old_goes_on);
+    void depose(unsigned number);
     void populate();
     [[nodiscard]] std::shared_ptr<process> make_program();
     [[nodiscard]] moment acknowledged(unsigned replica, unsigned master, moment written) const;
@@ -131,6 +133,7 @@ private:
     std::map<unsigned, moment>
         cut_off_;  ///< Old masters, which nobody follows any more, since when.
     moment stepped_back_{0};
+    bool electing_ = false;
     moment old_master_until_{0};
     unsigned old_master_ = 0;
 

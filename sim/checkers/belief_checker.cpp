@@ -12,11 +12,19 @@ bool together(const lease_mode& a, const lease_mode& b) {
 
 }  // namespace
 
-void belief_checker::ask_all(moment at, const std::string& name, const std::vector<belief>& all) {
+void belief_checker::ask_all(moment at, const std::string& name, std::vector<belief>& all) {
     const belief* first = nullptr;
     std::uint32_t taken = 0;
-    for (const belief& one : all) {
-        if (!one.who->believes()) continue;
+    for (belief& one : all) {
+        if (!one.who->believes()) {
+            one.over = true;
+            continue;
+        }
+        if (one.over) {
+            complain(at,
+                     fmt::format("'{}': process {} believed in fence {} no more, and does again",
+                                 name, one.process, one.fence.value));
+        }
         taken += one.mode.permits;
         if (first == nullptr) {
             first = &one;
@@ -40,8 +48,7 @@ void belief_checker::see(const seen::holding_began& e) {
 }
 
 void belief_checker::see(const seen::request_answered& e) {
-    if (!std::holds_alternative<ask::renew>(e.request)) return;
-    for (const auto& [name, all] : by_name_) ask_all(e.at, name, all);
+    for (auto& [name, all] : by_name_) ask_all(e.at, name, all);
 }
 
 void belief_checker::see(const seen::holding_ended& e) {

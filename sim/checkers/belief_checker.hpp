@@ -11,7 +11,8 @@
 ///
 /// A belief begins at one moment, when a call returns, so that is when all others of its name are
 /// asked, each by its own clock: `held()` compares the clock itself and is right even in a program
-/// that stands still. An answer must not bring a belief back to life, so all are asked then too.
+/// that stands still. An answer must not bring a belief back to life, so all are asked then too:
+/// whoever did not believe any more never does again.
 namespace holdfast::sim {
 
 class belief_checker final : public checker {
@@ -31,8 +32,9 @@ private:
         lease_mode mode;
         fencing_token fence;
         const believer* who;
+        bool over = false;
     };
-    void ask_all(moment at, const std::string& name, const std::vector<belief>& all);
+    void ask_all(moment at, const std::string& name, std::vector<belief>& all);
 
     std::map<std::string, std::vector<belief>> by_name_;
 };

@@ -5,8 +5,18 @@
 
 namespace holdfast::sim {
 
+void loss_checker::see(const seen::call_began& e) {
+    calls_.emplace(e.call, call{e.process});
+}
+
+void loss_checker::see(const seen::call_ended& e) {
+    calls_.erase(e.call);
+}
+
 void loss_checker::see(const seen::holding_began& e) {
-    open_.emplace(e.holding, holding{e.process, e.name, e.fence.value});
+    const auto from = calls_.find(e.call);
+    const bool disturbed = from != calls_.end() && from->second.disturbed;
+    open_.emplace(e.holding, holding{e.process, e.name, e.fence.value, disturbed});
 }
 
 void loss_checker::see(const seen::holding_ended& e) {
@@ -23,14 +33,17 @@ void loss_checker::see(const seen::holding_ended& e) {
 
 void loss_checker::see(const seen::process_crashed& e) {
     std::erase_if(open_, [&](const auto& one) { return one.second.process == e.process; });
+    std::erase_if(calls_, [&](const auto& one) { return one.second.process == e.process; });
 }
 
 void loss_checker::see(const seen::process_disturbed& e) {
     for (auto& [number, one] : open_) one.disturbed = one.disturbed || one.process == e.process;
+    for (auto& [number, one] : calls_) one.disturbed = one.disturbed || one.process == e.process;
 }
 
 void loss_checker::see(const seen::servers_disturbed& /*e*/) {
     for (auto& [number, one] : open_) one.disturbed = true;
+    for (auto& [number, one] : calls_) one.disturbed = true;
 }
 
 }  // namespace holdfast::sim

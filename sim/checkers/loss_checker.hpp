@@ -5,7 +5,8 @@
 
 #include <map>
 
-/// Nobody loses a lease while nothing happens to it: neither to its program nor to the servers.
+/// Nobody loses a lease while nothing happens to it: neither to its program nor to the servers, from
+/// the call that it came from on. A grant that is heard late may have no time left.
 namespace holdfast::sim {
 
 class loss_checker final : public checker {
@@ -13,6 +14,8 @@ public:
     loss_checker() : checker("losses") {}
 
     using checker::see;
+    void see(const seen::call_began& e) override;
+    void see(const seen::call_ended& e) override;
     void see(const seen::holding_began& e) override;
     void see(const seen::holding_ended& e) override;
     void see(const seen::process_crashed& e) override;
@@ -26,6 +29,11 @@ private:
         std::uint64_t fence;
         bool disturbed = false;
     };
+    struct call {
+        unsigned process;
+        bool disturbed = false;
+    };
+    std::map<std::uint64_t, call> calls_;
     std::map<std::uint64_t, holding> open_;
 };
 

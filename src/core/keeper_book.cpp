@@ -33,9 +33,8 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
         }
         if (now >= lease.deadline.load()) {
             entry over = take(0);
-            const auto why = over->deadline.load() >= over->hold_end ? loss_reason::max_hold
-                                                                     : loss_reason::expired;
-            if (over->end(lease_status::lost, why)) found.losses.push_back(std::move(over));
+            if (over->end(lease_status::lost, over->reason_of_time()))
+                found.losses.push_back(std::move(over));
             continue;
         }
         if (found.renewals.size() == most) break;

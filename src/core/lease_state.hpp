@@ -33,6 +33,8 @@ struct lease_state {
     std::stop_source lost;
     unsigned fork_generation = 0;
     time_point since = time_point::min();  ///< When it was granted.
+    /// Set before it is handed out.
+    time_point hold_end = time_point::max();
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
@@ -40,7 +42,6 @@ struct lease_state {
 
     // The keeper's notes; guarded by whatever guards the keeper.
     time_point renew_at = time_point::max();
-    time_point hold_end = time_point::max();
     time_point next = time_point::max();
     time_point renewal_sent;
     bool renewing = false;
@@ -50,6 +51,11 @@ struct lease_state {
     [[nodiscard]] bool ours() const noexcept {
         const lease_status now = status.load();
         return now == lease_status::held || now == lease_status::jeopardy;
+    }
+
+    /// Why it is lost when its time is over.
+    [[nodiscard]] loss_reason reason_of_time() const noexcept {
+        return deadline.load() >= hold_end ? loss_reason::max_hold : loss_reason::expired;
     }
 
     /// Ends the lease; true for the one caller that did.

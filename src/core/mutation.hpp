@@ -9,6 +9,9 @@
 /// the answer is a constant no, and nothing of it is compiled in; with it, `holdfast-sim --mutant`
 /// chooses one for the whole process. docs/internals/simulation.md lists them all, and by what each
 /// is found.
+///
+/// Ask it in an `if`, or beside something that only the running program knows. A constant that is
+/// made of its answer alone is made by the compiler, for whom the answer is no.
 namespace holdfast {
 
 #ifdef HOLDFAST_MUTANTS

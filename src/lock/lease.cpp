@@ -66,7 +66,7 @@ loss_reason lease::reason() const noexcept {
     if (status() != lease_status::lost) return loss_reason::none;
     if (detail::fork_generation() != state_->fork_generation) return loss_reason::forked;
     const loss_reason noted = state_->reason.load();
-    return noted == loss_reason::none ? loss_reason::expired : noted;
+    return noted == loss_reason::none ? state_->reason_of_time() : noted;
 }
 
 std::string lease::loss_text() const {

@@ -239,7 +239,8 @@ void lock_runtime::leave_in_background(const acquire_plan& plan) {
 bool lock_runtime::pass_on(const lease_state& old) {
     if (!old.occupies_line || old.passes_left == 0) return false;
     if (remaining_until(old.deadline.load()) < old.ttl / 2) return false;
-    const std::uint64_t step = mutation("passes_on_the_same_fence") ? 0 : 1;
+    std::uint64_t step = 1;
+    if (mutation("passes_on_the_same_fence")) step = 0;
     auto next = std::make_shared<lease_state>(old.name, old.owner, old.mode, old.ttl,
                                               fencing_token{old.fence.value + step});
     next->fork_generation = generation_;
@@ -285,7 +286,7 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
         const bool late = clock_.now() >= state.deadline.load();
-        const loss_reason unsaid = late ? loss_reason::expired : loss_reason::taken;
+        const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::taken;
         report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::broken,
                                  std::move(end.evicted));
     }

@@ -30,12 +30,27 @@ TEST(url, may_have_no_authority) {
 }
 
 TEST(url, that_is_wrong_is_refused_without_repeating_it) {
-    for (const auto* text :
-         {"", "canary", "redis//canary", "redis://canary:99999", "redis://canary:x",
-          "redis://u:canary/1@h", "redis://u:12/canary@h?x", "redis://[canary", "redis://a,",
-          "redis://can%zzary", "redis://h/?canary", "redis://h/#canary", "redis://u:canary@",
-          "redis://h?%=canary", "1redis://canary", "redis://a:1:canary", "redis://h?=canary",
-          "redis://[::1]canary"}) {
+    for (const auto* text : {"",
+                             "canary",
+                             "redis//canary",
+                             "redis://canary:99999",
+                             "redis://canary:x",
+                             "redis://u:canary/1@h",
+                             "redis://u:12/canary@h?x",
+                             "redis://[canary",
+                             "redis://a,",
+                             "redis://can%zzary",
+                             "redis://h/?canary",
+                             "redis://h/#canary",
+                             "redis://u:canary@",
+                             "redis://h?%=canary",
+                             "1redis://canary",
+                             "redis://a:1:canary",
+                             "redis://h?=canary",
+                             "redis://[::1]canary",
+                             "redis://h%0acanary",
+                             "redis://h/%00canary",
+                             "redis://h?a=%7fcanary"}) {
         const auto parsed = parse_url(text);
         ASSERT_FALSE(parsed) << text;
         EXPECT_EQ(parsed.error(), errc::invalid_argument);
