@@ -73,10 +73,15 @@ void nemesis::strike_network(fault kind) {
     });
 }
 
-// What it hears last is old news: it must not believe in that for longer than it is true.
+// Somebody who holds something, if there is one. What it hears last is old news: it must not
+// believe in that for longer than it is true.
 void nemesis::isolate() {
     auto& programs = world_.programs();
-    const unsigned victim = programs[draw_.below(programs.size())]->number();
+    std::size_t index = draw_.below(programs.size());
+    for (std::size_t i = 0; i < programs.size() && programs[index]->holds() == 0; ++i) {
+        index = (index + 1) % programs.size();
+    }
+    const unsigned victim = programs[index]->number();
     const moment ttl = world_.how().ttl_most;
     const moment begin = world_.now() + draw_.between(5ms, ttl);
     const moment end = begin + draw_.between(ttl, 2 * ttl);

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, fault_kinds> names{
 
 // How often a seed has each of them, in a thousand.
 constexpr std::array<unsigned, fault_kinds> how_often{
-    500, 350, 350, 300, 300, 200, 350, 300, 100, 500, 250, 250, 80, 80, 200, 120, 700, 300, 200};
+    500, 350, 350, 300, 300, 200, 350, 300, 100, 500, 250, 250, 80, 80, 200, 120, 700, 300, 350};
 
 // Seeds with a quorum, in a thousand.
 constexpr unsigned quorum_seeds = 150;
@@ -145,6 +145,8 @@ plan draw_plan(std::uint64_t seed, const limits& bounds) {
     if (!p.has(fault::loss)) p.lost = 0;
     if (!p.has(fault::duplication)) p.doubled = 0;
     if (!p.has(fault::delay)) p.slow = 0;
+    // Who is cut off must hold something for longer than it is kept.
+    if (p.has(fault::isolation) && apart.coin()) p.hold_most = 3 * p.ttl_most;
     p.safety = std::min(p.safety, bounds.safety);
     p.processes = std::min(p.processes, bounds.processes);
     p.promised = what_holds(p);

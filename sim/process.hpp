@@ -60,6 +60,8 @@ public:
     /// Stands still for so long as soon as it has asked something, before it can be answered.
     void pause_when_it_asks(moment length) { pause_next_ = length; }
     void has_asked();
+    /// How many leases it holds, or has lost and not noticed.
+    [[nodiscard]] std::size_t holds() const noexcept { return holds_; }
     /// Is gone at this instruction.
     void crash();
     /// A child uses what it inherited; answers what it could do that it must not, or nothing.

@@ -265,9 +265,9 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
 }
 
 // The old master may go on for a while; those who do not know of the new one go on with it.
-// From now on the heir hears nothing of the old master, which is dead, or goes on alone. Others need
-// a while to agree on that: for longer than clocks may have drifted apart, or fences that the old
-// one gave by its clock could be above the heir's.
+// From now on the heir hears nothing of the old master, which is dead, or goes on alone. Others
+// need a while to agree on that: for longer than clocks may have drifted apart, or fences that the
+// old one gave by its clock could be above the heir's.
 void world::fail_over(unsigned to, moment old_goes_on) {
     if (electing_ || to == master_ || !servers_[to]->up()) return;
     electing_ = true;

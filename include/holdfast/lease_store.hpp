@@ -55,6 +55,9 @@ struct acquire {
     /// on. It keeps its fence, and those in line who share come in at once. `lost` if it does not
     /// hold the name; an engine that cannot tell answers a higher fence.
     fencing_token turns = {};
+    /// The engine may know this owner from an earlier request, whose answer was lost or was no
+    /// grant: it may stand in line, or hold the name.
+    bool again = false;
 };
 
 /// Makes the lease run for `ttl` from now, if the owner still holds it. Never shortens it.

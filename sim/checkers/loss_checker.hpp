@@ -5,8 +5,8 @@
 
 #include <map>
 
-/// Nobody loses a lease while nothing happens to it: neither to its program nor to the servers, from
-/// the call that it came from on. A grant that is heard late may have no time left.
+/// Nobody loses a lease while nothing happens to it: neither to its program nor to the servers,
+/// from the call that it came from on. A grant that is heard late may have no time left.
 namespace holdfast::sim {
 
 class loss_checker final : public checker {

@@ -50,7 +50,8 @@ acquire_machine::action acquire_machine::ask(time_point now) {
                                                            : ask::when_busy::refuse,
                              .ticket = ticket_,
                              .spare_fences = plan_.spare_fences,
-                             .barge = plan_.barge},
+                             .barge = plan_.barge,
+                             .again = maybe_there_},
                 std::min(later(now, plan_.request_timeout), patience)};
 }
 

@@ -124,11 +124,13 @@ const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
 }
 
-// An acquire must not need to know more than that nobody holds it.
+// An acquire must not need to know more than that nobody holds it. Of an owner that may stand in
+// line the place must be taken away with the grant, or the name is handed to it once more.
 bool may_go_swift(const command_lease_options& options, const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     if (asked == nullptr) return true;
-    return !options.careful() && permits_of(asked->mode) == 1 && asked->turns.value == 0;
+    return !options.careful() && permits_of(asked->mode) == 1 && asked->turns.value == 0 &&
+           !asked->again;
 }
 
 std::vector<std::string> raise_fence_command() {
