@@ -134,7 +134,7 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("bench", "keeper", "--ttl", "10"), "'10' is no time")
         self.expect_misuse(holdfast("bench", "keeper", "--engine", "memroy:"),
                            "did you mean 'memory'?")
-        self.expect_misuse(holdfast("bench", "handoff", "--workers", "2", "--processes", "2"),
+        self.expect_misuse(holdfast("bench", "handoff", "--threads", "2", "--processes", "2"),
                            "--processes")
         self.expect_misuse(holdfast("bench", "handoff", "--processes", "2"), "in one process")
         self.expect_misuse(holdfast("bench", "locks", "--processes", "2"), "in one process")
@@ -291,7 +291,7 @@ class CommandLine(Case):
         self.assertGreaterEqual(one["renewed"], 14000)
 
     def test_bench_handoff_by_threads_and_by_processes(self):
-        (threads,) = self.figures("handoff", "--workers", "3", "--seconds", "1", "--rounds", "1")
+        (threads,) = self.figures("handoff", "--threads", "3", "--seconds", "1", "--rounds", "1")
         (processes,) = self.figures("handoff", "--engine", "redis:", "--processes", "3",
                                     "--seconds", "1", "--rounds", "1")
         for one in (threads, processes):

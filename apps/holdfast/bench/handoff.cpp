@@ -166,7 +166,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     CLI::App* words = to.add_subcommand("handoff", "Many want one name: from hand to hand");
     add_bench_options(*words, options->common);
     auto* threads =
-        add_whole(*words, "--workers", options->workers, {1, 1000}, "Threads that share a client");
+        add_whole(*words, "--threads", options->workers, {1, 1000}, "Threads that share a client");
     auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
                                 "Processes with a client each, instead of threads");
     processes->default_str("")->excludes(threads);

@@ -241,14 +241,13 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    stay_known(request, lease_way::full);  // a client that submits is asked about by people
     if (lanes_ != nullptr) {
-        stay_known(request, lease_way::full);
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
     const lease_way way =
         way_for(request) == lease_way::full ? lease_way::full : lease_way::swift_in_one;
-    stay_known(request, channel.empty() ? way : lease_way::full);  // it may have to wait
     const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
                                                   give_up, channel, std::move(done));
     one->talk.speak(one->channel);
