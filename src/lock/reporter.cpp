@@ -54,13 +54,18 @@ void reporter::jeopardy(const lease_state& lease, duration left, const error& wh
 }
 
 void reporter::lost(const lease_state& lease) {
-    herald_.tell([source = lease.lost]() mutable { source.request_stop(); });
     const loss_reason why = lease.reason.load();
-    lost_at_release(lease, why, why == loss_reason::broken ? lease.loss_text : std::string());
+    count_->add_loss(why);  // first: whoever hears of it finds it counted
+    herald_.tell([source = lease.lost]() mutable { source.request_stop(); });
+    mention_loss(lease, why, why == loss_reason::broken ? lease.loss_text : std::string());
 }
 
 void reporter::lost_at_release(const lease_state& lease, loss_reason why, std::string text) {
     count_->add_loss(why);
+    mention_loss(lease, why, std::move(text));
+}
+
+void reporter::mention_loss(const lease_state& lease, loss_reason why, std::string text) {
     if (!observer_->lost) return;
     mention(&lease_observer::lost, lost_event{lease.name, lease.fence, why, std::move(text)});
 }

@@ -46,6 +46,7 @@ public:
     void step() { herald_.step(); }
 
 private:
+    void mention_loss(const lease_state& lease, loss_reason why, std::string text);
     template <class Event>
     void mention(std::function<void(const Event&)> lease_observer::* to, Event what);
 
