@@ -32,7 +32,7 @@
 ///
 /// What is submitted may be sent by several connections, and two commands could part and change
 /// their order: then the swift way is one step, a short script (seize.lua). It costs a server more
-/// than the two commands, and a third of what the full way costs.
+/// than the two commands, and less than the full way.
 ///
 /// A lease that others may hold too goes the swift way while it is alone: its value says so
 /// ("owner:s1:" shared, "owner:p1/5:" one permit of five; holders.lua). Several permits at once
