@@ -31,7 +31,7 @@ bool stands_elsewhere(const holdfast::url& where) {
         if (shows(host.name)) return true;
     }
     for (const auto& [name, value] : where.options) {
-        if (shows(name) || shows(value)) return true;
+        if (shows(name) || (shows(value) && name != "password")) return true;
     }
     return false;
 }

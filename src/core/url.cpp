@@ -46,7 +46,7 @@ result<std::string> decoded(std::string_view text, std::string_view part) {
     // Whoever writes a log by lines could be made to write others.
     const auto controls = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
     if (part != "password" && std::ranges::any_of(out, controls)) {
-        return wrong(fmt::format("the URL's {} has a control character: it cannot", part));
+        return wrong(fmt::format("the URL's {} has a control character: leave it out", part));
     }
     return out;
 }
