@@ -67,7 +67,7 @@ constexpr std::array mutants{
            "redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)",
            "redis.call('SET', lock, state.value, 'PX', state.left)"},
     mutant{"granted_keeps_its_place", "who was granted stays in line",
-           "forget(owner)\n        local given = grant(state)", "local given = grant(state)"},
+           "forget(owner)\nlocal given = grant(state)", "local given = grant(state)"},
     mutant{"readers_beside_a_writer", "readers come in beside a writer",
            "if state.kind ~= kind or kind == 'x' then return false end",
            "if state.kind == 'x' and kind == 'x' then return false end"},
@@ -75,8 +75,8 @@ constexpr std::array mutants{
            "state.used + permits > most then return false",
            "state.used + permits > most + 1 then return false"},
     mutant{"writers_are_overtaken", "readers pass a writer that waits",
-           "elseif not fits(state, kind, permits, most) then\n            return false",
-           "elseif not fits(state, kind, permits, most) then\n            rank = rank + 1"},
+           "elseif not fits(state, kind, permits, most) then\nreturn false",
+           "elseif not fits(state, kind, permits, most) then\nrank = rank + 1"},
 };
 
 }  // namespace
