@@ -191,7 +191,7 @@ TEST(redis_cluster, a_key_on_its_way_to_another_node_is_asked_for_there) {
 }
 
 TEST(redis_cluster, a_dead_nodes_slots_are_served_by_its_replica) {
-    test::redis_cluster_group group;
+    test::redis_cluster_group group({}, 1500ms);
     const auto engine = open(group);
     const std::uint16_t slot = group.slot_of("{dies}");
     auto& node = group.owner_of(slot);
@@ -237,7 +237,7 @@ struct ears {
 };
 
 TEST(redis_cluster, a_sharded_channel_is_heard_wherever_its_slot_goes) {
-    test::redis_cluster_group group;
+    test::redis_cluster_group group({}, 1500ms);
     const auto engine = open(group);
     const std::uint16_t slot = group.slot_of("{news}");
     ears moving;

@@ -128,7 +128,7 @@ void report(const char* what, const load& work, int lost) {
 }
 
 TEST(redis_sentinel, a_paused_master_is_left_and_not_written_to_when_it_is_back) {
-    test::redis_sentinel_group group;
+    test::redis_sentinel_group group(1s);
     const auto engine = open(group);
     auto& old = group.master();
     load work(*engine);
@@ -152,7 +152,7 @@ TEST(redis_sentinel, a_paused_master_is_left_and_not_written_to_when_it_is_back)
 }
 
 TEST(redis_sentinel, a_killed_masters_successor_takes_over_the_load) {
-    test::redis_sentinel_group group;
+    test::redis_sentinel_group group(1s);
     const auto engine = open(group);
     auto& old = group.master();
     load work(*engine);

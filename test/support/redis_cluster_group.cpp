@@ -25,18 +25,18 @@ void demand_ok(const reply& answer, const char* doing) {
 
 }  // namespace
 
-redis_cluster_group::redis_cluster_group(const redis_options& each)
+redis_cluster_group::redis_cluster_group(const redis_options& each,
+                                         std::chrono::milliseconds node_timeout)
     : authority_(each.tls != nullptr ? "rediss-cluster://" : "redis-cluster://") {
     if (!each.password.empty()) authority_ += ":" + each.password + "@";
     std::vector<std::string> create{"redis-cli", "--cluster", "create"};
     for (int i = 0; i < 6; ++i) {
         redis_options options = each;
-        for (const char* word :
-             {"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-              "--cluster-node-timeout", "1500", "--repl-diskless-sync-delay", "0"}) {
-            options.arguments.emplace_back(word);
-        }
         auto& words = options.arguments;
+        words.insert(words.end(),
+                     {"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+                      "--cluster-node-timeout", std::to_string(node_timeout.count()),
+                      "--repl-diskless-sync-delay", "0"});
         if (!each.password.empty()) words.insert(words.end(), {"--masterauth", each.password});
         if (each.tls != nullptr) {
             words.insert(words.end(), {"--tls-cluster", "yes", "--tls-replication", "yes"});

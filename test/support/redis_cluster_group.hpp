@@ -3,6 +3,7 @@
 
 #include "support/redis_server.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,7 +17,10 @@ namespace holdfast::test {
 /// Throws std::runtime_error with the log of what did not start.
 class redis_cluster_group {
 public:
-    explicit redis_cluster_group(const redis_options& each = {});
+    /// After `node_timeout` of silence a node's replica takes over. Long by itself, because on a busy
+    /// machine a node that lives is silent for seconds; a case that ends one names a short time.
+    explicit redis_cluster_group(const redis_options& each = {},
+                                 std::chrono::milliseconds node_timeout = std::chrono::seconds(10));
 
     [[nodiscard]] std::vector<std::unique_ptr<redis_server>>& nodes() { return nodes_; }
     [[nodiscard]] std::vector<std::uint16_t> ports() const;

@@ -12,8 +12,9 @@
 namespace holdfast::test {
 
 struct sentinel_options {
-    /// How long a server is silent before a sentinel calls it down.
-    std::chrono::milliseconds down_after{1000};
+    /// How long a server is silent before a sentinel calls it down. Long, because on a busy machine
+    /// a server that lives is silent for seconds, and who did not ask for a failover wants none.
+    std::chrono::milliseconds down_after{30'000};
     /// For the three data servers.
     redis_options server;
     /// For the three sentinels.
@@ -25,6 +26,9 @@ struct sentinel_options {
 class redis_sentinel_group {
 public:
     explicit redis_sentinel_group(const sentinel_options& options = {});
+    /// For a case that ends or pauses the master and waits for the next one.
+    explicit redis_sentinel_group(std::chrono::milliseconds down_after)
+        : redis_sentinel_group({.down_after = down_after, .server = {}, .sentinel = {}}) {}
 
     [[nodiscard]] std::string master_name() const { return "holdfast"; }
     /// redis-sentinel://127.0.0.1:a,127.0.0.1:b,127.0.0.1:c/holdfast; rediss-sentinel: and the

@@ -360,7 +360,7 @@ TEST_F(fault_proxy_test, passes_on_that_the_server_is_gone) {
 }
 
 TEST(redis_sentinel_group, fails_over_on_order_and_when_the_master_dies) {
-    redis_sentinel_group group;
+    redis_sentinel_group group(1s);
     const auto first = group.master_port();
     EXPECT_EQ(first, group.servers().front()->port());
     group.failover();
