@@ -166,7 +166,7 @@ class CommandLine(Case):
                  r"ana +gives it back",
                  r"ben +woken by the release and the owner already, \d+\.\d+ ms later, fence \d+",
                  r"ana +holds it for 1200 ms at a time", r"ana +is cut off",
-                 r"ana +a renewal failed", r"ana +lost\(\) fires", r"ben +gets it when her time",
+                 r"ana +a renewal failed", r"ben +gets it when her time",
                  r'register +"ben goes on" with that fence: taken',
                  r'register +"ana, too late" with her old fence: refused', r"^As told\."]
         rest = done.stdout
@@ -174,6 +174,7 @@ class CommandLine(Case):
             found = re.search(line, rest, re.MULTILINE)
             self.assertTrue(found, f"no '{line}' in what is left:\n{rest}")
             rest = rest[found.end():]
+        self.assertRegex(done.stdout, r"ana +lost\(\) fires")  # on a busy machine a moment later
         self.assertNotIn("\x1b", done.stdout)
         fences = [int(n) for n in re.findall(r"fence (\d+)", done.stdout)]
         self.assertEqual(fences, sorted(set(fences)))
