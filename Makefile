@@ -34,13 +34,13 @@ bench:  ## Build and run the benchmarks
 	@JOBS=$(JOBS) tools/bench
 
 .PHONY: faultlab
-faultlab:  ## Contenders on real servers under real faults, some ten minutes; writes build/faultlab
+faultlab:  ## Contenders on real servers under real faults, SECONDS (60) a cell; writes build/faultlab
 	@tools/setup
 	@cmake --preset dev >/dev/null
 	@cmake --build build/dev --parallel $(JOBS) --target faultlab_worker holdfast_shifted_clock
 	python3 -B test/faultlab/lab.py --worker build/dev/test/faultlab/faultlab_worker \
 	  --clock build/dev/test/support/libholdfast_shifted_clock.so \
-	  --json build/faultlab.json --report build/faultlab
+	  --seconds $(SECONDS) --jobs 4 --json build/faultlab.json --report build/faultlab
 
 .PHONY: asan
 asan:  ## Only the tests under the address and undefined behaviour sanitizers

@@ -13,6 +13,7 @@ from ground import FAILURE, SUCCESS, Case, Redis, Terminal, holdfast, wait_until
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faultlab"))
 import engines  # pylint: disable=wrong-import-position
+from places import Ground, Place  # pylint: disable=wrong-import-position
 
 # The permissions of docs/guide/redis.md.
 DOCUMENTED = """~lock:* ~{lock:*}:* ~holdfast:* resetchannels &holdfast:grants:* -@all
@@ -111,7 +112,7 @@ class Doctor(Case):
         self.assertIn("every key", found["access"]["text"])
 
     def engine(self, kind):
-        made = kind(None)
+        made = kind(Ground(None, Place()))
         self.addCleanup(made.close)
         return made
 
@@ -141,8 +142,8 @@ class Doctor(Case):
         text = holdfast("doctor", HOLDFAST_ENGINE=url + "?quarantine=off").stdout
         self.assertIn(f"{hosts[0]} and 4 others: Redis", text)
         self.assertIn(", ".join(hosts) + ": a restart forgets leases", text)
-        engines.command(ports[1], "REPLICAOF", "127.0.0.1", ports[0])
-        wait_until(lambda: b"connected_slaves:1" in engines.command(ports[0], "INFO"),
+        quorum.servers[1].command("REPLICAOF", "127.0.0.1", ports[0])
+        wait_until(lambda: b"connected_slaves:1" in quorum.servers[0].command("INFO"),
                    "the replica comes")
         found = self.everywhere(url, FAILURE)
         self.assertEqual((found[hosts[0]]["replicas"], found[hosts[1]]["role"]),
@@ -152,18 +153,14 @@ class Doctor(Case):
 
     def test_the_master_and_its_sentinels_are_examined(self):
         group = self.engine(engines.Sentinel)
-        wait_until(lambda: all(
-            engines.command(one.port, "SENTINEL", "CKQUORUM", "lab").startswith(b"+OK 3")
-            for one in group.sentinels), "the sentinels know each other")
         url = group.url(None)
         master = f"master 127.0.0.1:{group.servers[0].port}"
         found = self.everywhere(url, FAILURE)
         self.assertEqual(found[master]["replicas"], "unsafe", "nothing stops it when it is cut off")
         for one in group.sentinels:
             self.assertEqual(found[f"sentinel 127.0.0.1:{one.port}"], {"sentinel": "good"})
-        port = group.servers[0].port
-        engines.command(port, "CONFIG", "SET", "min-replicas-to-write", "1")
-        wait_until(lambda: b"min_slaves_good_slaves:2" in engines.command(port, "INFO"),
+        group.servers[0].command("CONFIG", "SET", "min-replicas-to-write", "1")
+        wait_until(lambda: b"min_slaves_good_slaves:2" in group.servers[0].command("INFO"),
                    "the master counts its replicas")
         self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good")
         found = self.everywhere(url.replace("quarantine=2s", "quarantine=off"), FAILURE)
@@ -179,7 +176,7 @@ class Doctor(Case):
         found = self.everywhere(cluster.url(None).replace("quarantine=2s", "quarantine=off"),
                                 FAILURE)
         masters = [f"127.0.0.1:{node.port}" for node in cluster.servers
-                   if b"role:master" in engines.command(node.port, "INFO", "replication")]
+                   if b"role:master" in node.command("INFO", "replication")]
         self.assertEqual(len(masters), 3)
         for where in masters:
             self.assertEqual(found[where], {
@@ -192,7 +189,7 @@ class Doctor(Case):
     def test_a_clock_that_is_far_off_is_unsafe(self):
         library = os.environ.get("HOLDFAST_SHIFTED_CLOCK")
         self.assertTrue(library, "the build says where it is")
-        server = engines.Server(library, "--appendonly", "yes", "--appendfsync", "always")
+        server = engines.Server(Ground(library, Place()), "--appendonly", "yes", "--appendfsync", "always")
         self.addCleanup(server.close)
         url = f"redis://127.0.0.1:{server.port}"
         self.assertEqual(self.examine(url, SUCCESS)["clock"]["level"], "good")

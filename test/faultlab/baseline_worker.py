@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same worker as worker.cpp, on redis-py's lock, as its manual shows it: for comparison.
 
-  baseline_worker.py PORT NAME TTL_MS WORK_MS REFEREE_PORT LOG
+  baseline_worker.py HOST:PORT NAME TTL_MS WORK_MS REFEREE_HOST REFEREE_PORT LOG
 """
 
 import json
@@ -19,11 +19,12 @@ def now():
 
 
 def main():
-    port, name, ttl_ms, work_ms, referee_port, log_path = sys.argv[1:]
+    address, name, ttl_ms, work_ms, referee_host, referee_port, log_path = sys.argv[1:]
+    host, _, port = address.partition(":")
     ending = []
     signal.signal(signal.SIGTERM, lambda *_: ending.append(True))
-    client = redis.Redis(port=int(port), socket_timeout=0.5, socket_connect_timeout=0.5)
-    referee = socket.create_connection(("127.0.0.1", int(referee_port))).makefile("rw")
+    client = redis.Redis(host, int(port), socket_timeout=0.5, socket_connect_timeout=0.5)
+    referee = socket.create_connection((referee_host, int(referee_port))).makefile("rw")
 
     def ask(line):
         referee.write(line + "\n")

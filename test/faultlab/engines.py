@@ -2,17 +2,19 @@
 """The engines of the lab. A new one says how to start it, and where its workers find it."""
 
 import contextlib
-import ctypes
 import os
 import random
 import shutil
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from places import die_with_us
 
 
 def free_port():
@@ -24,33 +26,28 @@ def free_port():
             return port
 
 
-def die_with_us():
-    """Run by a child: if the lab is killed, the kernel kills the child too."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-def command(port, *words, timeout=2.0):
-    """One Redis command, on a connection of its own. Answers the reply as bytes; raises OSError."""
-    with socket.create_connection(("127.0.0.1", port), timeout) as line:
-        line.sendall(b"*%d\r\n" % len(words) + b"".join(
-            b"$%d\r\n%s\r\n" % (len(w), w) for w in (str(word).encode() for word in words)))
-        line.shutdown(socket.SHUT_WR)
-        answer = b""
-        while data := line.recv(65536):
-            answer += data
-        return answer
+def wait_until(what, ready, seconds=30.0):
+    """Looks again and again; raises when it takes too long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if ready():
+                return
+        time.sleep(0.02)
+    raise RuntimeError(f"waited {seconds} s for {what}")
 
 
 class Server:
-    """A redis-server whose clock can be stepped; it keeps nothing over a restart."""
+    """A redis-server whose clock can be stepped; without --appendonly it keeps nothing."""
 
-    def __init__(self, clock, *arguments, configuration=None):
-        self.port = free_port()
+    def __init__(self, ground, *arguments, configuration=None, place=None, clock=True, home=None):
+        self.port, self.place = free_port(), place or ground.main
         self._configuration = [configuration] if configuration else []
-        self.directory = tempfile.mkdtemp(prefix="faultlab-")
-        self.shift = Path(self.directory) / "shift"
+        self.directory = tempfile.mkdtemp(prefix="faultlab-", dir=home)
+        self.shift, self._ahead = Path(self.directory) / "shift", 0
         self.shift.write_bytes(struct.pack("<q", 0))
-        self._clock, self._arguments, self._process = clock, arguments, None
+        self._clock = ground.clock if clock else None
+        self._arguments, self._process = arguments, None
         for left in reversed(range(5)):
             try:
                 return self.start()
@@ -59,14 +56,30 @@ class Server:
                     raise
                 self.port = free_port()
 
+    @property
+    def address(self):
+        return f"{self.place.host}:{self.port}"
+
+    def command(self, *words, timeout=2.0):
+        """One command, on a connection of its own. Answers the reply as bytes; raises OSError."""
+        with socket.create_connection((self.place.orders, self.port), timeout) as line:
+            line.sendall(b"*%d\r\n" % len(words) + b"".join(
+                b"$%d\r\n%s\r\n" % (len(w), w) for w in (str(word).encode() for word in words)))
+            line.shutdown(socket.SHUT_WR)
+            answer = b""
+            while data := line.recv(65536):
+                answer += data
+            return answer
+
     def start(self):
         environment = {**os.environ, "SHIFTED_CLOCK": str(self.shift)}
         if self._clock:
             environment["LD_PRELOAD"] = str(self._clock)
         with open(Path(self.directory) / "log", "ab") as log:
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                ["redis-server", *self._configuration, "--port", str(self.port), "--bind",
-                 "127.0.0.1", "--save", "", "--dir", self.directory, *self._arguments],
+                [*self.place.enter, "redis-server", *self._configuration, "--port", str(self.port),
+                 "--bind", *self.place.listens(), "--protected-mode", "no", "--save", "",
+                 "--dir", self.directory, *self._arguments],
                 stdout=log, stderr=log, env=environment, preexec_fn=die_with_us)
         self.wait()
 
@@ -75,7 +88,7 @@ class Server:
             if self._process.poll() is not None:
                 break
             with contextlib.suppress(OSError):
-                if command(self.port, "PING").startswith(b"+PONG"):
+                if self.command("PING").startswith(b"+PONG"):
                     return
             time.sleep(0.02)
         raise RuntimeError(f"redis-server on {self.port} did not start")
@@ -88,7 +101,10 @@ class Server:
         self._process.wait()
 
     def step(self, seconds):
-        self.shift.write_bytes(struct.pack("<q", int(seconds * 1e9)))
+        """Its time of day jumps by so much, from wherever it is."""
+        self._ahead += int(seconds * 1e9)
+        with open(self.shift, "r+b") as file:  # in place: the server has mapped it
+            file.write(struct.pack("<q", self._ahead))
 
     def close(self):
         with contextlib.suppress(ProcessLookupError):
@@ -103,26 +119,36 @@ class Engine:
 
     name = ""
     options = ""
-    proxied = True  # workers can be cut off by proxies of their own
+    served = True        # there are servers
+    proxied = True       # workers can be cut off by proxies of their own
+    one_process = False  # all contenders are threads of one
+    disk = False         # a full disk matters to it
+    parts = False        # a part of its servers can be cut off from the others
 
-    def __init__(self, clock):
-        self.servers = self.start(clock)
+    def __init__(self, ground):
+        self.ground = ground
+        self.servers = self.start()
 
-    def start(self, clock):
+    def start(self):
         raise NotImplementedError
 
-    def url(self, ports):
-        """For a worker that finds the servers at these ports."""
+    def url(self, addresses):
+        """For a worker that finds the servers at these addresses."""
         raise NotImplementedError
 
     def victims(self):
         """The servers that a fault strikes: as many as the engine says it survives, or one."""
         return self.servers[:1]
 
+    def settled(self):
+        """Whether it has got over the last fault, so that the next one meets it whole."""
+        return all(server.command("PING").startswith(b"+PONG") for server in self.servers)
+
     def keys_left(self):
+        """Locks and lines that are still stored."""
         left = 0
         for server in self.servers:
-            for key in command(server.port, "KEYS", "*").split(b"\r\n"):
+            for key in server.command("KEYS", "*").split(b"\r\n"):
                 left += key.startswith((b"lock:", b"{lock:"))
         return left
 
@@ -131,16 +157,61 @@ class Engine:
             server.close()
 
 
+class Memory(Engine):
+    """The engine in the process: what is killed or stopped is all of it."""
+
+    name = "memory"
+    served, proxied, one_process = False, False, True
+
+    def start(self):
+        return []
+
+    def url(self, addresses):
+        return "memory:"
+
+    def keys_left(self):
+        return None
+
+
+class Sqlite(Engine):
+    """A file that the workers share."""
+
+    name = "sqlite"
+    served, proxied, disk = False, False, True
+
+    def start(self):
+        self._directory = tempfile.mkdtemp(prefix="faultlab-", dir=self.ground.disk)
+        return []
+
+    def _file(self):
+        return Path(self._directory) / "locks"
+
+    def url(self, addresses):
+        return f"sqlite:{self._file()}"
+
+    def keys_left(self):
+        with contextlib.closing(sqlite3.connect(self._file(), timeout=5)) as file:
+            held = "SELECT count(*) FROM holdfast_names WHERE owner <> ''"
+            line = "SELECT count(*) FROM holdfast_parties"
+            return sum(file.execute(query).fetchone()[0] for query in (held, line))
+
+    def close(self):
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
 class Redis(Engine):
     """One server."""
 
     name = "redis"
+    disk = True
 
-    def start(self, clock):
-        return [Server(clock)]
+    def start(self):
+        if self.ground.disk:
+            return [Server(self.ground, "--appendonly", "yes", home=self.ground.disk)]
+        return [Server(self.ground)]
 
-    def url(self, ports):
-        return (f"redis://127.0.0.1:{ports[0]}?reply_timeout=500ms&connect_timeout=500ms"
+    def url(self, addresses):
+        return (f"redis://{addresses[0]}?reply_timeout=500ms&connect_timeout=500ms"
                 f"&backoff_max=200ms{self.options}")
 
 
@@ -149,20 +220,22 @@ class QuarantinedRedis(Redis):
 
     name = "redis, quarantine"
     options = "&quarantine=2s"
+    disk = False
 
 
 class Redlock(Engine):
     """Five servers, of which two may fail."""
 
     name = "redlock of five"
+    parts = True
 
-    def start(self, clock):
-        return [Server(clock) for _ in range(5)]
+    def start(self):
+        away = self.ground.struck() if self.ground.parted else None
+        return [Server(self.ground, place=away if i < 2 else None) for i in range(5)]
 
-    def url(self, ports):
-        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
-        return (f"redlock://{hosts}?quarantine=2s&node_timeout=200ms&connect_timeout=500ms"
-                "&backoff_max=200ms")
+    def url(self, addresses):
+        return (f"redlock://{','.join(addresses)}?quarantine=2s&node_timeout=200ms"
+                "&connect_timeout=500ms&backoff_max=200ms")
 
     def victims(self):
         return self.servers[:2]
@@ -173,31 +246,60 @@ class Sentinel(Engine):
 
     name = "sentinel"
     proxied = False
+    parts = True
+    each = ()
+    quarantine = "2s"
 
-    def start(self, clock):
-        master = Server(clock)
-        replicas = [Server(clock, "--replicaof", f"127.0.0.1 {master.port}",
-                           "--repl-diskless-sync-delay", "0") for _ in range(2)]
-        self.sentinels = [self._sentinel(master.port) for _ in range(3)]
-        return [master, *replicas]
+    def start(self):
+        away = self.ground.struck() if self.ground.parted else None
+        each = ("--repl-diskless-sync-delay", "0", *self.each)
+        master = Server(self.ground, *each, place=away)
+        of = ("--replicaof", f"{master.place.host} {master.port}")
+        replicas = [Server(self.ground, *each, *of) for _ in range(2)]
+        self.sentinels = []
+        self.servers = [master, *replicas]
+        wait_until("replicas in sync", self._replicated)
+        for _ in range(3):
+            self.sentinels.append(self._sentinel(master))
+        wait_until("sentinels that know each other", self._informed)
+        return self.servers
 
-    @staticmethod
-    def _sentinel(port):
+    def _sentinel(self, master):
         with tempfile.NamedTemporaryFile("w", suffix=".conf", delete=False) as file:
-            file.write(f"sentinel monitor lab 127.0.0.1 {port} 2\n"
+            file.write(f"sentinel monitor lab {master.place.host} {master.port} 2\n"
                        "sentinel down-after-milliseconds lab 1000\n"
                        "sentinel failover-timeout lab 3000\n")
-        made = Server(None, "--sentinel", configuration=file.name)
+        made = Server(self.ground, "--sentinel", configuration=file.name, clock=False)
         made.configuration = file.name
         return made
 
-    def url(self, ports):
-        hosts = ",".join(f"127.0.0.1:{one.port}" for one in self.sentinels)
+    def _informed(self):
+        for one in self.sentinels:
+            known = one.command("SENTINEL", "MASTER", "lab").split(b"\r\n")
+            fields = dict(zip(known[2::4], known[4::4]))
+            if (fields.get(b"num-slaves"), fields.get(b"num-other-sentinels")) != (b"2", b"2"):
+                return False
+        return True
+
+    def _replicated(self):
+        masters = [s for s in self.servers if b"role:master" in s.command("INFO", "replication")]
+        return len(masters) == 1 and (
+            masters[0].command("INFO", "replication").count(b"state=online") == 2)
+
+    def url(self, addresses):
+        hosts = ",".join(one.address for one in self.sentinels)
         return (f"redis-sentinel://{hosts}/lab?reply_timeout=500ms&connect_timeout=500ms"
-                "&backoff_max=200ms&quarantine=2s")
+                f"&backoff_max=200ms&quarantine={self.quarantine}")
+
+    def victims(self):
+        """The master."""
+        return [s for s in self.servers if b"role:master" in s.command("INFO", "replication")][:1]
+
+    def settled(self):
+        return self._replicated()
 
     def fail_over(self):
-        command(self.sentinels[0].port, "SENTINEL", "FAILOVER", "lab")
+        self.sentinels[0].command("SENTINEL", "FAILOVER", "lab")
 
     def close(self):
         for one in self.sentinels:
@@ -206,68 +308,94 @@ class Sentinel(Engine):
         super().close()
 
 
+class WarySentinel(Sentinel):
+    """A master that stops by itself when it has lost its replicas."""
+
+    name = "sentinel, min-replicas"
+    each = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
+    quarantine = "4s"
+
+
 class Cluster(Engine):
     """Three masters with a replica each. Workers are told where a slot is: no proxies."""
 
     name = "cluster"
     proxied = False
+    parts = True
+    slot = 3647  # of lock:job
+    first_slots = (0, 5461, 10923, 16384)
 
-    def start(self, clock):
-        nodes = [Server(clock, "--cluster-enabled", "yes", "--cluster-node-timeout", "1500",
-                        "--repl-diskless-sync-delay", "0") for _ in range(6)]
-        addresses = [f"127.0.0.1:{node.port}" for node in nodes]
-        subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1",
-                        "--cluster-yes"], check=True, capture_output=True, timeout=60)
-        for node in nodes:
-            while b"cluster_state:ok" not in command(node.port, "CLUSTER", "INFO"):
-                time.sleep(0.05)
-        return nodes
+    def start(self):
+        """The first three are masters; the first has the slot of the workers' name."""
+        away = self.ground.struck() if self.ground.parted else None
+        self.servers = [Server(self.ground, "--cluster-enabled", "yes", "--cluster-node-timeout",
+                               "1500", "--repl-diskless-sync-delay", "0",
+                               place=away if i == 0 else None) for i in range(6)]
+        masters, replicas = self.servers[:3], self.servers[3:]
+        assert masters[0].command("CLUSTER", "KEYSLOT", "lock:job") == b":%d\r\n" % self.slot
+        for epoch, node in enumerate(self.servers):
+            node.command("CLUSTER", "SET-CONFIG-EPOCH", epoch + 1)
+            masters[0].command("CLUSTER", "MEET", node.place.host, node.port)
+        for node, first, end in zip(masters, self.first_slots, self.first_slots[1:]):
+            node.command("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
+        wait_until("nodes that know each other", lambda: all(
+            b"cluster_known_nodes:6" in node.command("CLUSTER", "INFO") for node in self.servers))
+        for master, replica in zip(masters, replicas):
+            identity = master.command("CLUSTER", "MYID").split(b"\r\n")[1].decode()
+            wait_until("a replica", lambda r=replica, i=identity: r.command(
+                "CLUSTER", "REPLICATE", i).startswith(b"+OK"))
+        wait_until("a whole cluster", self.settled)
+        return self.servers
 
-    def url(self, ports):
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.servers)
+    def url(self, addresses):
+        hosts = ",".join(node.address for node in self.servers)
         return (f"redis-cluster://{hosts}?reply_timeout=500ms&connect_timeout=500ms"
                 "&backoff_max=200ms&quarantine=2s")
 
-    def slot(self):
-        """Of the workers' name."""
-        return int(command(self.servers[0].port, "CLUSTER", "KEYSLOT", "lock:job")[1:])
+    def masters(self):
+        return [s for s in self.servers if s.command("ROLE").startswith(b"*3\r\n$6")]
+
+    def settled(self):
+        masters = self.masters()
+        return len(masters) == 3 and all(
+            b"cluster_state:ok" in node.command("CLUSTER", "INFO") for node in self.servers) and all(
+                b"state=online" in node.command("INFO", "replication") for node in masters)
 
     def move_slot(self):
         """Gives it to another master, with all that is in it, as resharding does."""
-        slot, source = self.slot(), self.victims()[0]
-        masters = [s for s in self.servers if command(s.port, "ROLE").startswith(b"*3\r\n$6")]
+        slot, source = self.slot, self.victims()[0]
+        masters = self.masters()
         target = next(server for server in masters if server is not source)
-        ids = {s.port: command(s.port, "CLUSTER", "MYID").split(b"\r\n")[1].decode()
+        ids = {s.port: s.command("CLUSTER", "MYID").split(b"\r\n")[1].decode()
                for s in (source, target)}
-        command(target.port, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source.port])
-        command(source.port, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target.port])
+        target.command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source.port])
+        source.command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target.port])
         for _ in range(1000):
-            keys = command(source.port, "CLUSTER", "GETKEYSINSLOT", slot, 10).split(b"\r\n")[2::2]
+            keys = source.command("CLUSTER", "GETKEYSINSLOT", slot, 10).split(b"\r\n")[2::2]
             if not keys:
                 break
             for key in keys:
-                command(source.port, "MIGRATE", "127.0.0.1", target.port, key.decode(), 0, 1000)
+                source.command("MIGRATE", target.place.host, target.port, key.decode(), 0, 1000)
         for server in (target, source, *masters):
-            command(server.port, "CLUSTER", "SETSLOT", slot, "NODE", ids[target.port])
+            server.command("CLUSTER", "SETSLOT", slot, "NODE", ids[target.port])
 
     def victims(self):
         """The master of the slot that the workers' name is in."""
-        slot = self.slot()
-        for line in command(self.servers[0].port, "CLUSTER", "NODES").decode().splitlines():
+        for line in self.masters()[0].command("CLUSTER", "NODES").decode().splitlines():
             words = line.split()
             for part in words[8:]:
                 first, _, last = part.partition("-")
-                if first.isdigit() and int(first) <= slot <= int(last or first):
-                    port = int(words[1].split("@")[0].split(":")[1])
+                if first.isdigit() and int(first) <= self.slot <= int(last or first):
+                    port = int(words[1].split("@")[0].rpartition(":")[2])
                     return [node for node in self.servers if node.port == port]
         raise RuntimeError("no master has the slot")
 
     def fail_over(self):
         master = self.victims()[0]
         for node in self.servers:
-            role = command(node.port, "ROLE")
+            role = node.command("ROLE")
             if role.startswith(b"*5") and str(master.port).encode() in role:
-                command(node.port, "CLUSTER", "FAILOVER", "TAKEOVER")
+                node.command("CLUSTER", "FAILOVER", "TAKEOVER")
                 return
 
 
@@ -275,6 +403,8 @@ class RedisPy(Redis):
     """redis-py's lock on one server: to see that the lab finds violations where there are some."""
 
     name = "redis-py (baseline)"
+    disk = False
 
 
-ENGINES = [Redis, QuarantinedRedis, Sentinel, Cluster, Redlock, RedisPy]
+ENGINES = [Memory, Sqlite, Redis, QuarantinedRedis, Sentinel, WarySentinel, Cluster, Redlock,
+           RedisPy]

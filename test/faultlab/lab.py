@@ -3,17 +3,21 @@
 """The fault lab: contenders on real servers under real faults, and what came of it.
 
   lab.py --worker PROGRAM --clock LIBRARY [--slice] [--engine WORD] [--nemesis WORD]
-         [--repeat N] [--json FILE] [--report DIRECTORY]
+         [--seconds N] [--jobs N] [--json FILE] [--report DIRECTORY]
 
-Each cell of the matrix (an engine, a nemesis) starts its servers and four workers on one name, lets
-them run, strikes, heals, and judges by the workers' own logs and by the referee's register. Ends
-with 1 if a cell that is inside the promise shows a violation, or if the baseline shows none at all:
-a lab that finds nothing anywhere proves nothing.
+Each cell of the matrix (an engine, a nemesis) starts its servers and four contenders for one name,
+lets them run, strikes and heals again and again for so many seconds, at least once, and judges by
+the contenders' own logs and by the referee's register. A cell is a process of its own, in
+namespaces of its own where the machine allows that. Ends with 1 if a cell that is inside the
+promise shows a violation, or no grant for too long after a healing; or if the baseline shows no
+violation at all: a lab that finds nothing anywhere proves nothing.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,15 +27,19 @@ import time
 from pathlib import Path
 
 import report
-from engines import ENGINES, RedisPy, die_with_us
+from engines import ENGINES, RedisPy, wait_until
 from nemeses import NEMESES
+from places import INSIDE, Ground, die_with_us, isolation
 from proxy import Proxies
-from referee import Referee, read_log, verdict
+from referee import Referee, last_grant, verdict
 
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
+SLOW_MS = TTL_MS + 2000  # the longest that a healed engine may go without a grant
 DEBIANS_PYTHON = "/usr/bin/python3"  # whose python3-redis it is
-SLICE = {("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
+SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
+         ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
+         ("sentinel, min-replicas", "partition"), ("cluster", "network cut"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
 
@@ -41,33 +49,38 @@ def now():
 
 
 class Worker:
-    """One contender, behind proxies of its own."""
+    """A process of one contender, or of several, behind proxies of its own."""
 
-    def __init__(self, cell, number):
-        self.cell = cell
-        self.ports = [cell.proxies.open(s.port) for s in cell.engine.servers if cell.engine.proxied]
-        self.log = cell.directory / f"worker{number}"
-        self.log.touch()
+    def __init__(self, cell, place, logs):
+        self.cell, self._place, self.logs = cell, place, logs
+        engine = cell.engine
+        if engine.proxied and not cell.ground.island:
+            self.ports = [cell.proxies.open(server.port) for server in engine.servers]
+            self._addresses = [f"127.0.0.1:{port}" for port in self.ports]
+        else:
+            self.ports, self._addresses = [], [server.address for server in engine.servers]
+        for log in logs:
+            log.touch()
         self._process = None
         self.start()
 
     def start(self):
-        tail = [NAME, str(TTL_MS), str(WORK_MS), str(self.cell.referee.port), str(self.log)]
+        tail = [NAME, str(TTL_MS), str(WORK_MS), self._place.referee,
+                str(self.cell.referee.port), *map(str, self.logs)]
         if isinstance(self.cell.engine, RedisPy):
-            words = [DEBIANS_PYTHON, "-B", str(HERE / "baseline_worker.py"), str(self.ports[0])]
+            words = [DEBIANS_PYTHON, "-B", str(HERE / "baseline_worker.py"), self._addresses[0]]
         else:
-            words = [self.cell.program, self.cell.engine.url(self.ports)]
+            words = [self.cell.program, self.cell.engine.url(self._addresses)]
         with open(self.cell.directory / "complaints", "ab") as complaints:
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                words + tail, stderr=complaints, preexec_fn=die_with_us)
+                [*self._place.enter, *words, *tail], stderr=complaints, preexec_fn=die_with_us)
 
     def signal(self, number):
         self._process.send_signal(number)
 
     def holds(self):
-        """Its last word was that it was granted the name."""
-        words = [w for w in self.log.read_text(encoding="utf-8").splitlines() if '"beat"' not in w]
-        return bool(words) and '"grant"' in words[-1]
+        """The last word of one of its contenders was that it was granted the name."""
+        return any(last_grant(log)[1] for log in self.logs)
 
     def kill(self):
         self._process.kill()
@@ -87,18 +100,28 @@ class Worker:
 class Cell:
     """One engine under one nemesis."""
 
-    def __init__(self, make_engine, make_nemesis, program, clock):
-        self.program, self.nemesis = program, make_nemesis()
+    def __init__(self, make_engine, make_nemesis, options):
+        self.program, self.nemesis = options.worker, make_nemesis()
+        self._seconds = options.seconds
         self._scratch = tempfile.TemporaryDirectory(prefix="faultlab-")
         self.directory = Path(self._scratch.name)
-        self.proxies, self.referee = Proxies(), Referee()
-        self.engine = make_engine(clock)
-        self.workers = [Worker(self, i) for i in range(WORKERS)]
+        self.ground = Ground.prepare(options.clock, make_nemesis, self.directory)
+        self.proxies = Proxies()
+        self.referee = Referee("0.0.0.0" if self.ground.island else "127.0.0.1")
+        self.engine = make_engine(self.ground)
+        logs = [self.directory / f"contender{i}" for i in range(WORKERS)]
+        if self.engine.one_process:
+            self.workers = [Worker(self, self.ground.main, logs)]
+        else:
+            struck = WORKERS // 2
+            self.workers = [Worker(self, self.ground.struck() if i < struck else self.ground.main,
+                                   [log]) for i, log in enumerate(logs)]
         self._repeating = threading.Event()
         self._thread, self._victims = None, []
 
     def half(self):
-        return self.workers[:WORKERS // 2]
+        """The workers that a fault strikes."""
+        return self.workers[:max(1, len(self.workers) // 2)]
 
     def victims(self):
         """The servers that are struck: the same from the strike to the healing."""
@@ -111,12 +134,13 @@ class Cell:
             while not self._repeating.wait(every):
                 act(self)
 
+        self._repeating.clear()
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
 
-    def run(self):
-        self._await_grants()
-        time.sleep(1.0)
+    def _round(self):
+        """Answers when it struck and when it had healed."""
+        self._victims = []
         fault = now()
         self.nemesis.strike(self)
         time.sleep(self.nemesis.lasts)
@@ -125,29 +149,43 @@ class Cell:
             self._thread.join()
         self.nemesis.heal(self)
         healed = now()
-        time.sleep(4.0)
+        with contextlib.suppress(RuntimeError):  # none: it will be seen in the verdict
+            self._await_grant(healed, 5 * SLOW_MS / 1000)
+        return fault, healed
+
+    def run(self):
+        self._await_grant(0, 30)
+        end, faults = time.monotonic() + self._seconds, []
+        while not faults or time.monotonic() < end:
+            wait_until("the engine to be whole", self.engine.settled)
+            time.sleep(1.0)
+            faults.append(self._round())
+        time.sleep(2.0)
         for worker in self.workers:
             worker.end()
         for worker in self.workers:
             worker.wait()
-        seen = verdict([w.log for w in self.workers], self.referee, fault, healed)
+        logs = [log for worker in self.workers for log in worker.logs]
+        seen = verdict(logs, self.referee, faults, TTL_MS)
         outside = self.nemesis.outside.get(self.engine.name)
         return {"engine": self.engine.name, "nemesis": self.nemesis.name, "outside": outside,
-                **seen, "keys_left": self._keys_left()}
+                "strikes": len(faults), **seen, "keys_left": self._keys_left()}
 
-    def _await_grants(self):
-        for _ in range(300):
-            if any(read_log(w.log)[0] for w in self.workers):
-                return
-            time.sleep(0.1)
-        said = (self.directory / "complaints").read_text(encoding="utf-8")[-2000:]
-        raise RuntimeError(f"{self.engine.name}: no worker was ever granted anything: {said}")
+    def _await_grant(self, after, seconds):
+        def granted():
+            return any(last_grant(log)[0] > after for worker in self.workers for log in worker.logs)
+
+        try:
+            wait_until("a grant", granted, seconds)
+        except RuntimeError as problem:
+            said = (self.directory / "complaints").read_text(encoding="utf-8")[-2000:]
+            raise RuntimeError(f"{self.engine.name}: {problem}: {said}") from None
 
     def _keys_left(self):
         for _ in range(60):
             left = self.engine.keys_left()
-            if left == 0:
-                return 0
+            if not left:
+                return left
             time.sleep(0.1)
         return left
 
@@ -158,14 +196,24 @@ class Cell:
         self.proxies.close()
         self.referee.close()
         self.engine.close()
+        self.ground.close()
         self._scratch.cleanup()
 
 
+def violated(row):
+    return row["exclusion_violations"] + row["fence_violations"] + row["lost_updates"] > 0
+
+
+def slow(row):
+    first = row["first_grant_after_healing_ms"]
+    return first is None or first > SLOW_MS
+
+
 def broken(row):
-    """Is there a violation where none may be?"""
+    """Is there a violation where none may be, or was nobody served in time?"""
     if row["engine"] == RedisPy.name or row["outside"]:
         return False
-    return row["exclusion_violations"] + row["fence_violations"] + row["lost_updates"] > 0
+    return violated(row) or slow(row)
 
 
 def chosen(options):
@@ -176,9 +224,43 @@ def chosen(options):
             if options.engine not in engine.name or options.nemesis not in nemesis.name:
                 continue
             if why := nemesis.why_not(engine):
-                print(f"{engine.name} | {nemesis.name}: not run, {why}")
+                print(f"{engine.name} | {nemesis.name}: not run, {why}", flush=True)
                 continue
             yield engine, nemesis
+
+
+def run_here(engine, nemesis, options):
+    """The one cell of this process; its row is all that is printed."""
+    cell = Cell(engine, nemesis, options)
+    try:
+        print(json.dumps(cell.run()))
+    finally:
+        cell.close()
+
+
+def run_apart(engine, nemesis, options):
+    """A cell in a process of its own."""
+    words = [*isolation(), sys.executable, "-B", __file__, "--worker", options.worker, "--clock",
+             options.clock, "--seconds", str(options.seconds), "--cell", engine.name, nemesis.name]
+    environment = {**os.environ, INSIDE: "1"} if isolation() else None
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False,
+                          preexec_fn=die_with_us)
+    if done.returncode != 0:
+        print(f"{engine.name} | {nemesis.name}: the lab itself failed:\n{done.stderr}", flush=True)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_all(options):
+    cells = list(chosen(options))
+    rows = [None] * len(cells)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        at = {pool.submit(run_apart, *cell, options): i for i, cell in enumerate(cells)}
+        for count, done in enumerate(concurrent.futures.as_completed(at), 1):
+            rows[at[done]] = row = done.result()
+            if row:
+                print(f"{count} of {len(cells)}: {report.line(row)}", flush=True)
+    return rows
 
 
 def main():
@@ -188,31 +270,31 @@ def main():
     parser.add_argument("--slice", action="store_true")
     parser.add_argument("--engine", default="")
     parser.add_argument("--nemesis", default="")
-    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cell", nargs=2)
     parser.add_argument("--json")
     parser.add_argument("--report")
     options = parser.parse_args()
-    rows = []
-    for engine, nemesis in chosen(options):
-        for _ in range(options.repeat):
-            cell = Cell(engine, nemesis, options.worker, options.clock)
-            try:
-                rows.append(cell.run())
-            finally:
-                cell.close()
-            print(report.line(rows[-1]), flush=True)
+    if options.cell:
+        engine, nemesis = (next(one for one in all_of if one.name == name)
+                           for all_of, name in zip((ENGINES, NEMESES), options.cell))
+        run_here(engine, nemesis, options)
+        return 0
+    every = run_all(options)
+    rows = [row for row in every if row]
     if options.json:
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     if options.report:
         report.write(rows, Path(options.report))
     failed = [row for row in rows if broken(row)]
     baseline = [row for row in rows if row["engine"] == RedisPy.name]
-    blind = baseline and not any(r["exclusion_violations"] + r["lost_updates"] for r in baseline)
+    blind = baseline and not any(map(violated, baseline))
     for row in failed:
         print("inside the promise, and broken:", report.line(row))
     if blind:
         print("the baseline shows no violation: the lab is blind")
-    return 1 if failed or blind else 0
+    return 1 if failed or blind or len(rows) < len(every) else 0
 
 
 if __name__ == "__main__":

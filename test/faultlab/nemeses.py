@@ -2,10 +2,11 @@
 """The faults. Each strikes, lasts, and heals, and says which engines do not promise to stand it."""
 
 import contextlib
+import os
 import signal
 import time
 
-from engines import command
+from places import isolation
 
 
 class Nemesis:
@@ -13,12 +14,24 @@ class Nemesis:
 
     name = "none"
     lasts = 3.0
+    needs = None           # "servers", "proxies", or of the machine: "island", "disk"
+    parts_servers = False  # what is cut off is not only workers
     #: Engines whose exclusion this is outside of, and why.
     outside = {}
 
     @classmethod
     def why_not(cls, engine):
         """Why this cannot be done to an engine; nothing if it can."""
+        if cls.needs in ("servers", "proxies", "island") and not engine.served:
+            return "has no server"
+        if cls.needs == "proxies" and not engine.proxied:
+            return "servers tell workers their addresses: see the faults of the network"
+        if cls.needs == "disk" and not engine.disk:
+            return "keeps nothing on a disk here"
+        if cls.needs in ("island", "disk") and not isolation():
+            return "this machine allows no namespaces, or has no ip and nft"
+        if cls.parts_servers and not engine.parts:
+            return "has no part that could be cut off from the others"
         return None
 
     def strike(self, cell):
@@ -67,6 +80,7 @@ class RestartServer(Nemesis):
     """kill -9 of servers, which come back empty at once."""
 
     name = "restart without data"
+    needs = "servers"
     outside = {"redis": "a server without persistence or quarantine forgets its leases",
                "redis-py (baseline)": "the same"}
 
@@ -80,6 +94,7 @@ class KillServer(Nemesis):
     """kill -9 of servers, which come back empty after a ttl."""
 
     name = "kill -9, servers"
+    needs = "servers"
 
     def strike(self, cell):
         for server in cell.victims():
@@ -94,6 +109,7 @@ class StopServer(Nemesis):
     """SIGSTOP of servers."""
 
     name = "SIGSTOP, servers"
+    needs = "servers"
 
     def strike(self, cell):
         for server in cell.victims():
@@ -109,10 +125,7 @@ class Cut(Nemesis):
 
     name = "cut"
     mode = "black_hole"
-
-    @classmethod
-    def why_not(cls, engine):
-        return None if engine.proxied else "servers tell workers their addresses: needs namespaces"
+    needs = "proxies"
 
     def strike(self, cell):
         cell.proxies.set([p for worker in cell.half() for p in worker.ports], self.mode)
@@ -139,8 +152,10 @@ class ClockStep(Nemesis):
     """The servers' time of day jumps ten seconds ahead."""
 
     name = "clock step, +10 s"
+    needs = "servers"
     outside = {"redis": "a server whose clock jumps ends leases early",
-               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redis, quarantine": "the same", "sentinel": "the same",
+               "sentinel, min-replicas": "the same", "cluster": "the same",
                "redlock of five": "a lease that three had granted is then known to one",
                "redis-py (baseline)": "the same"}
 
@@ -153,6 +168,7 @@ class ScriptFlush(Nemesis):
     """SCRIPT FLUSH, again and again."""
 
     name = "script flush"
+    needs = "servers"
     words = ("SCRIPT", "FLUSH")
 
     def strike(self, cell):
@@ -161,7 +177,7 @@ class ScriptFlush(Nemesis):
     def _flush(self, cell):
         for server in cell.engine.servers:
             with contextlib.suppress(OSError):
-                command(server.port, *self.words)
+                server.command(*self.words)
 
 
 class ClientKill(ScriptFlush):
@@ -175,29 +191,31 @@ class Eviction(Nemesis):
     """Others fill the servers' memory, and volatile keys are evicted."""
 
     name = "eviction"
+    needs = "servers"
     lasts = 4.0
     outside = {"redis": "a server that evicts keys with an expiry evicts leases",
-               "redis, quarantine": "the same", "sentinel": "the same", "cluster": "the same",
+               "redis, quarantine": "the same", "sentinel": "the same",
+               "sentinel, min-replicas": "the same", "cluster": "the same",
                "redlock of five": "a lease that three had granted is then known to one",
                "redis-py (baseline)": "the same"}
 
     def strike(self, cell):
         self.count = 0
         for server in cell.victims():
-            command(server.port, "CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
-            command(server.port, "CONFIG", "SET", "maxmemory", "3mb")
+            server.command("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+            server.command("CONFIG", "SET", "maxmemory", "3mb")
         cell.repeat(self._fill, every=0.0)
 
     def _fill(self, cell):
         self.count += 1
         for server in cell.victims():
             with contextlib.suppress(OSError):
-                command(server.port, "SET", f"cache:{self.count}", "x" * 100_000, "EX", 100)
+                server.command("SET", f"cache:{self.count}", "x" * 100_000, "EX", 100)
 
     def heal(self, cell):
         for server in cell.victims():
-            command(server.port, "CONFIG", "SET", "maxmemory", "0")
-            command(server.port, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+            server.command("CONFIG", "SET", "maxmemory", "0")
+            server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
 
 
 class Failover(Nemesis):
@@ -208,7 +226,8 @@ class Failover(Nemesis):
 
     @classmethod
     def why_not(cls, engine):
-        return None if hasattr(engine, "fail_over") else "has no replicas"
+        return super().why_not(engine) or (
+            None if hasattr(engine, "fail_over") else "has no replicas")
 
     def strike(self, cell):
         cell.engine.fail_over()
@@ -221,11 +240,66 @@ class Resharding(Nemesis):
 
     @classmethod
     def why_not(cls, engine):
-        return None if hasattr(engine, "move_slot") else "has no slots"
+        return super().why_not(engine) or (
+            None if hasattr(engine, "move_slot") else "has no slots")
 
     def strike(self, cell):
         cell.engine.move_slot()
 
 
+class Network(Nemesis):
+    """Half of the workers stand on another machine, and every packet between is dropped."""
+
+    name = "network cut"
+    needs = "island"
+    arriving, leaving = "drop", "drop"
+
+    def strike(self, cell):
+        cell.ground.island.filter(self.arriving, self.leaving)
+
+    def heal(self, cell):
+        cell.ground.island.heal()
+
+
+class DeafNetwork(Network):
+    """What they send arrives; nothing comes back, not even that it arrived."""
+
+    name = "network cut, one way"
+    leaving = ""
+
+
+class LossyNetwork(Network):
+    """Three packets of ten are lost, both ways."""
+
+    name = "packet loss, 30 %"
+    arriving = leaving = "numgen random mod 100 < 30 drop"
+
+
+class Partition(Network):
+    """The same, and with them go the servers that a fault strikes: those of a minority."""
+
+    name = "partition"
+    lasts = 6.0
+    parts_servers = True
+    outside = {"sentinel": "a master that does not know that it was replaced goes on granting"}
+
+
+class FullDisk(Nemesis):
+    """Somebody fills the disk, and frees it again."""
+
+    name = "disk full"
+    needs = "disk"
+
+    def strike(self, cell):
+        with open(cell.ground.disk / "ballast", "wb", buffering=0) as file:
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(4096))
+
+    def heal(self, cell):
+        os.unlink(cell.ground.disk / "ballast")
+
+
 NEMESES = [Nemesis, KillClients, StopClients, KillServer, RestartServer, StopServer, Cut, OneWay,
-           Reset, ClockStep, ScriptFlush, ClientKill, Eviction, Failover, Resharding]
+           Reset, Network, DeafNetwork, LossyNetwork, Partition, ClockStep, ScriptFlush, ClientKill,
+           Eviction, FullDisk, Failover, Resharding]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resource that workers write to, and the verdict on what they did."""
 
+import bisect
 import json
 import socketserver
 import threading
@@ -14,7 +15,7 @@ class Referee:
     between: an update is lost. Fence 0 means that the writer has none; it is never refused.
     """
 
-    def __init__(self):
+    def __init__(self, host="127.0.0.1"):
         self.value, self.largest = 0, 0
         self.refused, self.lost_updates, self.writes = 0, 0, 0
         self._lock = threading.Lock()
@@ -29,7 +30,7 @@ class Referee:
             daemon_threads = True
             allow_reuse_address = True
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server((host, 0), Handler)
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -54,8 +55,8 @@ class Referee:
 
 
 def read_log(path):
-    """One worker's holdings: (granted, believed until, fence), its losses, its refusals."""
-    holdings, losses, current = [], 0, None
+    """One contender's holdings: [granted, believed until, fence]; and when it lost one."""
+    holdings, losses, current = [], [], None
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         try:
             event = json.loads(line)
@@ -68,14 +69,48 @@ def read_log(path):
             current[1] = event["t"]
         elif event["e"] == "end" and current:
             current[1] = event["believed"]
-            losses += event["lost"] not in ("none", "closed")
+            if event["lost"] not in ("none", "closed"):
+                losses.append(event["t"])
             current = None
     return holdings, losses
 
 
-def verdict(logs, referee, fault, healed):
-    """What happened, from the workers' own words. Times in nanoseconds."""
-    holdings, losses = [], 0
+def last_grant(path):
+    """When a contender was last granted the name, by the end of its log; and whether it holds."""
+    with open(path, "rb") as log:
+        log.seek(max(0, log.seek(0, 2) - 4096))
+        lines = [line for line in log.read().decode().splitlines() if '"beat"' not in line]
+    for line in reversed(lines):
+        if '"grant"' in line and line.endswith("}"):
+            return json.loads(line)["t"], line is lines[-1]
+    return 0, False
+
+
+def availability(starts, faults):
+    """Which part of the faults' tenths of a second somebody was granted the name in."""
+    tenth, windows, served = 100_000_000, 0, 0
+    for fault, healed in faults:
+        for begin in range(fault, healed, tenth):
+            windows += 1
+            at = bisect.bisect_left(starts, begin)
+            served += at < len(starts) and starts[at] < begin + tenth
+    return round(served / max(1, windows), 2)
+
+
+def first_grants(starts, faults):
+    """How long after each healing somebody was granted the name, in ms: the longest of them."""
+    longest = 0
+    for _, healed in faults:
+        at = bisect.bisect_left(starts, healed)
+        if at == len(starts):
+            return None
+        longest = max(longest, starts[at] - healed)
+    return round(longest / 1e6)
+
+
+def verdict(logs, referee, faults, ttl_ms):
+    """What happened, from the contenders' own words; `faults`: when each began and was healed."""
+    holdings, losses = [], []
     for log in logs:
         held, lost = read_log(log)
         holdings += held
@@ -91,10 +126,8 @@ def verdict(logs, referee, fault, healed):
         backward += bool(fence) and fence <= largest
         largest = max(largest, fence)
     starts = [granted for granted, _, _ in holdings]
-    window = 100_000_000
-    windows = range(fault, healed, window)
-    served = sum(any(w <= s < w + window for s in starts) for w in windows)
-    after = min((s for s in starts if s >= healed), default=None)
+    after = 2 * ttl_ms * 1_000_000  # so long a fault may show
+    false = sum(not any(fault <= t <= healed + after for fault, healed in faults) for t in losses)
     return {
         "grants": len(holdings),
         "exclusion_violations": overlaps,
@@ -102,7 +135,8 @@ def verdict(logs, referee, fault, healed):
         "fence_violations": backward,
         "lost_updates": referee.lost_updates,
         "refused_writes": referee.refused,
-        "losses": losses,
-        "availability": round(served / max(1, len(windows)), 2),
-        "first_grant_after_healing_ms": None if after is None else round((after - healed) / 1e6),
+        "losses": len(losses),
+        "false_losses": false,
+        "availability": availability(starts, faults),
+        "first_grant_after_healing_ms": first_grants(starts, faults),
     }

@@ -4,10 +4,11 @@
 from html import escape
 
 COLUMNS = [
-    ("grants", "grants"), ("exclusion_violations", "two holders"),
+    ("strikes", "strikes"), ("grants", "grants"), ("exclusion_violations", "two holders"),
     ("longest_overlap_ms", "longest overlap, ms"), ("fence_violations", "fences back"),
     ("lost_updates", "lost updates"), ("refused_writes", "late writes refused"),
-    ("losses", "leases lost"), ("availability", "availability"),
+    ("losses", "leases lost"), ("false_losses", "lost without a fault"),
+    ("availability", "availability"),
     ("first_grant_after_healing_ms", "first grant after healing, ms"), ("keys_left", "keys left")]
 
 
@@ -16,28 +17,10 @@ def line(row):
     return f"{row['engine']} | {row['nemesis']}: {numbers}"
 
 
-def merged(rows):
-    """Repeats of a cell in one row: sums, the worst of times, the mean of availability."""
-    cells = {}
-    for row in rows:
-        cells.setdefault((row["engine"], row["nemesis"]), []).append(row)
-    for (engine, nemesis), same in cells.items():
-        out = {"engine": engine, "nemesis": nemesis, "outside": same[0]["outside"]}
-        for key, _ in COLUMNS:
-            values = [row[key] for row in same if row[key] is not None]
-            if key == "availability":
-                out[key] = round(sum(values) / len(values), 2)
-            elif key.endswith("_ms"):
-                out[key] = max(values, default=None)
-            else:
-                out[key] = sum(values)
-        yield out
-
-
 def table(rows):
     yield "| engine | fault | " + " | ".join(title for _, title in COLUMNS) + " |"
     yield "|---" * (len(COLUMNS) + 2) + "|"
-    for row in merged(rows):
+    for row in rows:
         mark = " (outside)" if row["outside"] else ""
         cells = " | ".join("-" if row[key] is None else str(row[key]) for key, _ in COLUMNS)
         yield f"| {row['engine']} | {row['nemesis']}{mark} | {cells} |"
@@ -45,9 +28,8 @@ def table(rows):
 
 def heat_map(rows):
     """Engines down, faults across: green is no violation, red some; the number is availability."""
-    cells = list(merged(rows))
-    engines = list(dict.fromkeys(cell["engine"] for cell in cells))
-    faults = list(dict.fromkeys(cell["nemesis"] for cell in cells))
+    engines = list(dict.fromkeys(cell["engine"] for cell in rows))
+    faults = list(dict.fromkeys(cell["nemesis"] for cell in rows))
     wide, high, left, top = 62, 34, 150, 120
     width, height = left + wide * len(faults) + 20, top + high * len(engines) + 40
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -60,7 +42,7 @@ def heat_map(rows):
     for y, engine in enumerate(engines):
         yield (f'<text x="{left - 8}" y="{top + y * high + 21}" text-anchor="end" fill="#222">'
                f'{escape(engine)}</text>')
-    for cell in cells:
+    for cell in rows:
         bad = cell["exclusion_violations"] + cell["fence_violations"] + cell["lost_updates"]
         shade = "#c9e7cb" if bad == 0 else "#f2b8b5"
         x = left + faults.index(cell["nemesis"]) * wide

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One contender of the fault lab: takes one name over and over, and works under it as a careful
+// A contender of the fault lab, or several: takes one name over and over, and works under it as a careful
 // user does: looks whether the lease is held before each step, and sends its fence with each write.
 //
-//     faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_PORT LOG
+//     faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_HOST REFEREE_PORT LOG...
 //
-// The log has one JSON object a line: every grant, how long it was believed in (the last moment at
+// For each log there is a thread that contends. A log has one JSON object a line: every grant, how long it was believed in (the last moment at
 // which held() said yes), and how it ended; times are CLOCK_BOOTTIME in nanoseconds, which all
 // processes of a machine share. Ends by SIGTERM.
 #include <holdfast/holdfast.hpp>
@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -39,11 +40,11 @@ long long now_ns() {
 /// The resource: "read" answers its value, "write VALUE FENCE" whether it was taken.
 class resource {
 public:
-    explicit resource(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    resource(const char* host, std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
         sockaddr_in where{};
         where.sin_family = AF_INET;
         where.sin_port = htons(port);
-        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        where.sin_addr.s_addr = ::inet_addr(host);
         if (::connect(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
             throw std::runtime_error("the referee is not there");
         }
@@ -137,8 +138,9 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 7) {
-        std::fputs("faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_PORT LOG\n", stderr);
+    if (argc < 8) {
+        std::fputs("faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_HOST REFEREE_PORT LOG...\n",
+                   stderr);
         return 2;
     }
     std::signal(SIGTERM, [](int) { ending = 1; });
@@ -147,13 +149,19 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", holdfast::to_string(locks.error()).c_str());
         return 1;
     }
-    resource thing(static_cast<std::uint16_t>(std::stoi(argv[5])));
-    std::FILE* log = std::fopen(argv[6], "a");
-    if (log == nullptr) return 1;
-    worker me(*locks, thing, log, std::chrono::milliseconds(std::stoi(argv[3])),
-              std::chrono::milliseconds(std::stoi(argv[4])));
-    while (ending == 0) me.round(argv[2]);
+    std::vector<std::jthread> contenders;
+    for (int i = 7; i < argc; ++i) {
+        contenders.emplace_back([&, path = argv[i]] {
+            resource thing(argv[5], static_cast<std::uint16_t>(std::stoi(argv[6])));
+            std::FILE* log = std::fopen(path, "a");
+            if (log == nullptr) return;
+            worker me(*locks, thing, log, std::chrono::milliseconds(std::stoi(argv[3])),
+                      std::chrono::milliseconds(std::stoi(argv[4])));
+            while (ending == 0) me.round(argv[2]);
+            std::fclose(log);
+        });
+    }
+    contenders.clear();
     locks->close();
-    std::fclose(log);
     return 0;
 }
