@@ -36,6 +36,7 @@ def main():
             log.write(json.dumps(event) + "\n")
             log.flush()
 
+        works = 0
         while not ending:
             lock = client.lock("lock:" + name, timeout=int(ttl_ms) / 1000, blocking_timeout=0.5,
                                sleep=0.01)
@@ -44,7 +45,8 @@ def main():
                     continue
                 write(e="grant", t=now(), fence=0)
                 value = ask("read")
-                time.sleep(int(work_ms) / 1000)
+                works += 1  # now and then for long, as in worker.cpp
+                time.sleep((int(ttl_ms) * 2 / 5 if works % 32 == 0 else int(work_ms)) / 1000)
                 believed = now()  # it has no way to know better
                 done = ask(f"write {value} 0") == "ok"
                 write(e="end", t=now(), fence=0, believed=believed, done=done, lost="none",

@@ -86,14 +86,14 @@ def last_grant(path):
     return 0, False
 
 
-def availability(starts, faults):
-    """Which part of the faults' tenths of a second somebody was granted the name in."""
+def availability(holdings, faults):
+    """Which part of the faults' tenths of a second somebody held the name in."""
     tenth, windows, served = 100_000_000, 0, 0
     for fault, healed in faults:
         for begin in range(fault, healed, tenth):
             windows += 1
-            at = bisect.bisect_left(starts, begin)
-            served += at < len(starts) and starts[at] < begin + tenth
+            at = bisect.bisect_left(holdings, [begin + tenth]) - 1  # the last one by its end
+            served += at >= 0 and holdings[at][1] >= begin
     return round(served / max(1, windows), 2)
 
 
@@ -137,6 +137,6 @@ def verdict(logs, referee, faults, ttl_ms):
         "refused_writes": referee.refused,
         "losses": len(losses),
         "false_losses": false,
-        "availability": availability(starts, faults),
+        "availability": availability(holdings, faults),
         "first_grant_after_healing_ms": first_grants(starts, faults),
     }
