@@ -267,10 +267,11 @@ void link::lead(ticket& own, channel& c, bool writes) {
     await(own);
 }
 
-void link::retire_before(time_point moment) {
+void link::retire_before(time_point moment, const server_address* spared) {
     const lock held(mutex_);
     channel* const c = current_;
     if (c == nullptr || c->born >= moment) return;
+    if (spared != nullptr && c->line->address() == *spared) return;
     c->retired = true;
     c->earliest = time_point::min();  // so that the reader counts who still waits
     current_ = nullptr;

@@ -59,7 +59,7 @@ public:
           sentinels_(target, std::move(sentinel_tls), time, chance),
           server_(
               redis::profile{target.options, std::move(tls), "master"},
-              [this](time_point give_up) { return locate(give_up); }, time, chance) {}
+              [this](time_point give_up) { return sentinels_.ask(give_up); }, time, chance) {}
     ~sentinel_core() {
         closing_ = true;
         thread_.stop();
@@ -124,26 +124,13 @@ private:
         });
     }
 
-    result<server_address> locate(time_point give_up) {
-        auto where = sentinels_.ask(give_up);
-        if (where) {
-            const std::scoped_lock guard(mutex_);
-            named_ = *where;
-        }
-        return where;
-    }
-
+    // By where each connection leads, not by what was named last: one of them may have followed
+    // already, and another have been made meanwhile to where it was told before.
     void look() {
         const time_point before = time_.now();
-        const auto where = sentinels_.ask(time_point::max());
-        if (!where) return;
-        {
-            const std::scoped_lock guard(mutex_);
-            const bool same = named_ == server_address{} || named_ == *where;
-            named_ = *where;
-            if (same) return;
+        if (const auto where = sentinels_.ask(time_point::max())) {
+            server_.retire_before(before, &*where);
         }
-        server_.retire_before(before);
     }
 
     static duration next(duration pause) {
@@ -221,8 +208,6 @@ private:
     std::atomic<bool> closing_ = false;
     std::atomic<bool> started_ = false;
     std::once_flag once_;
-    std::mutex mutex_;
-    server_address named_;      ///< Where the last connect went, or should have gone.
     redis::background thread_;  ///< Stopped first, and destroyed last: the others poke it.
     redis::sentinel_group sentinels_;
     redis::server_link server_;

@@ -188,10 +188,10 @@ void server_link::submit_behind(const command& first, const command& c, time_poi
     on.submit(std::move(t));
 }
 
-void server_link::retire_before(time_point moment) {
-    for (const auto& one : links_) one->retire_before(moment);
-    sessions_->retire_before(moment);
-    subscriber_->renew();
+void server_link::retire_before(time_point moment, const server_address* spared) {
+    for (const auto& one : links_) one->retire_before(moment, spared);
+    sessions_->retire_before(moment, spared);
+    subscriber_->renew(spared);
 }
 
 // EVALSHA becomes EVAL: a script that is not known would be found out by EXEC only, when the rest

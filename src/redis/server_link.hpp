@@ -57,8 +57,9 @@ public:
     void submit_behind(const command& first, const command& c, time_point give_up,
                        command_engine::completion done);
 
-    /// Nothing more is written to connections that were made before `moment`.
-    void retire_before(time_point moment);
+    /// Nothing more is written to connections that were made before `moment`, except to those that
+    /// lead to `spared`.
+    void retire_before(time_point moment, const server_address* spared = nullptr);
 
     void read(redis_statistics& out) const;
 

@@ -102,7 +102,7 @@ void pooled_session::send(std::span<const command> commands, std::span<result<re
                           time_point give_up) {
     const time_point began = pool_->time_.now();
     if (generation_ != detail::fork_generation()) line_.reset();
-    if (line_ && pool_->retired(born_)) {
+    if (line_ && pool_->retired(*line_, born_)) {
         line_.reset();
         pool_->count_end();
     }
@@ -183,7 +183,7 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
             line = std::move(idle_.back().line);
             born = idle_.back().born;
             idle_.pop_back();
-            if (born >= retired_until_ && quiet(line->stream())) continue;
+            if (!is_retired(*line, born) && quiet(line->stream())) continue;
             line.reset();
             count_end();
         }
@@ -219,17 +219,24 @@ void session_pool::give_back(std::unique_ptr<wire> line, time_point born) noexce
     if (line) idle_.push_back({std::move(line), born});
 }
 
-bool session_pool::retired(time_point born) noexcept {
+bool session_pool::retired(const wire& line, time_point born) {
     const std::scoped_lock guard(mutex_);
-    return born < retired_until_;
+    return is_retired(line, born);
 }
 
-void session_pool::retire_before(time_point moment) {
+// Requires: the mutex is held.
+bool session_pool::is_retired(const wire& line, time_point born) const noexcept {
+    return born < all_retired_until_ || (born < others_retired_until_ && line.address() != spared_);
+}
+
+void session_pool::retire_before(time_point moment, const server_address* spared) {
     std::vector<resting> ended;
     const std::scoped_lock guard(mutex_);
-    retired_until_ = std::max(retired_until_, moment);
+    auto& until = spared != nullptr ? others_retired_until_ : all_retired_until_;
+    until = std::max(until, moment);
+    if (spared != nullptr) spared_ = *spared;
     for (resting& one : idle_) {
-        if (one.born < retired_until_) ended.push_back(std::move(one));
+        if (is_retired(*one.line, one.born)) ended.push_back(std::move(one));
     }
     std::erase_if(idle_, [](const resting& one) { return one.line == nullptr; });
     for (std::size_t i = 0; i < ended.size(); ++i) count_end();

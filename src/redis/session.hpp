@@ -32,13 +32,15 @@ public:
     [[nodiscard]] result<std::unique_ptr<command_session>> lend(time_point give_up);
 
     /// Sessions that were lent before `moment` answer `unavailable` from now on, and their
-    /// connections are not lent again. What they wait for at this moment goes on.
-    void retire_before(time_point moment);
+    /// connections are not lent again, unless they lead to `spared`. What they wait for at this
+    /// moment goes on.
+    void retire_before(time_point moment, const server_address* spared = nullptr);
 
 private:
     friend class pooled_session;
     void give_back(std::unique_ptr<wire> line, time_point born) noexcept;
-    [[nodiscard]] bool retired(time_point born) noexcept;
+    [[nodiscard]] bool retired(const wire& line, time_point born);
+    [[nodiscard]] bool is_retired(const wire& line, time_point born) const noexcept;
     void count_end() noexcept;
 
     const profile profile_;
@@ -51,7 +53,9 @@ private:
         time_point born;
     };
     std::vector<resting> idle_;
-    time_point retired_until_ = time_point::min();
+    time_point all_retired_until_ = time_point::min();
+    time_point others_retired_until_ = time_point::min();  ///< Those that do not lead to spared_.
+    server_address spared_;
     std::size_t lent_ = 0;
 };
 

@@ -158,9 +158,10 @@ void subscriber::on_moved(std::function<void(const std::string& channel)> told) 
     moved_ = std::move(told);
 }
 
-void subscriber::renew() {
+void subscriber::renew(const server_address* spared) {
     const lock held(mutex_);
-    renewing_ = up_;
+    if (!up_ || (spared != nullptr && line_->address() == *spared)) return;
+    renewing_ = true;
     wake_reader();
 }
 

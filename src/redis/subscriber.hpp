@@ -67,8 +67,8 @@ public:
     /// As command_engine::hear_pushes().
     [[nodiscard]] bool attend(const push_wait& wait);
 
-    /// Gives up the present connection and makes a new one.
-    void renew();
+    /// Gives up the present connection, unless it leads to `spared`, and makes a new one.
+    void renew(const server_address* spared = nullptr);
 
     /// Ends the thread. No handler runs afterwards.
     void stop();

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace holdfast {
@@ -242,6 +243,45 @@ TEST(redis_sentinel, a_write_refused_by_a_demoted_master_is_carried_out_once_by_
     const auto late = (*session)->execute(words("INCR", "n"), in(5s));
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error(), errc::unavailable) << to_string(late.error());
+}
+
+// One connection is lost and follows before anybody has looked; the others must follow all the same.
+TEST(redis_sentinel, every_connection_leaves_a_master_that_does_not_know_that_it_was_replaced) {
+    test::redis_sentinel_group group;
+    const auto engine = open_redis(group.url() + "?connections=3").value();
+    auto& old = group.master();
+    auto& next = *group.servers()[1];
+    const auto ours_at_old = [&] {
+        std::vector<std::string> ids;
+        std::istringstream clients(old.raw("CLIENT", "LIST").text());
+        for (std::string line; std::getline(clients, line);) {
+            if (line.find("name=holdfast") == std::string::npos) continue;
+            ids.push_back(line.substr(3, line.find(' ') - 3));
+        }
+        return ids;
+    };
+    const auto use_all = [&] {
+        for (int i = 0; i < 6; ++i) EXPECT_TRUE(engine->execute(words("PING"), in(5s)));
+    };
+    auto session = engine->open_session("", in(5s)).value();
+    EXPECT_TRUE(session->execute(words("PING"), in(5s)));
+    const auto heard = engine->subscribe("news", channel_scope::global, [](auto&) {}, in(5s));
+    use_all();
+    EXPECT_EQ(ours_at_old().size(), 5U) << "three, a session, and the subscriptions";
+
+    for (auto& s : group.sentinels()) s->raw("SENTINEL", "REMOVE", group.master_name());
+    next.raw("REPLICAOF", "NO", "ONE");
+    for (auto& s : group.sentinels()) {
+        s->raw("SENTINEL", "MONITOR", group.master_name(), "127.0.0.1", next.port(), 2);
+    }
+    old.raw("CLIENT", "KILL", "ID", ours_at_old().back());
+    use_all();
+    wait_for("all to be gone from the old master", [&] {
+        (void)session->execute(words("PING"), in(5s));
+        return ours_at_old().empty();
+    });
+    EXPECT_EQ(old.raw("ROLE").elements().at(0).text(), "master") << "else this shows nothing";
+    use_all();
 }
 
 TEST(redis_sentinel, a_server_that_is_no_sentinel_is_an_error_that_says_so) {
