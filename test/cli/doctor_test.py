@@ -163,7 +163,7 @@ class Doctor(Case):
         wait_until(lambda: b"min_slaves_good_slaves:2" in group.servers[0].command("INFO"),
                    "the master counts its replicas")
         self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good")
-        found = self.everywhere(url.replace("quarantine=2s", "quarantine=off"), FAILURE)
+        found = self.everywhere(url.replace("quarantine=2000ms", "quarantine=off"), FAILURE)
         self.assertEqual(found[master]["quarantine"], "unsafe")
         for one in group.sentinels[:2]:
             one.kill()
@@ -173,7 +173,7 @@ class Doctor(Case):
 
     def test_each_master_of_a_cluster_is_examined(self):
         cluster = self.engine(engines.Cluster)
-        found = self.everywhere(cluster.url(None).replace("quarantine=2s", "quarantine=off"),
+        found = self.everywhere(cluster.url(None).replace("quarantine=2000ms", "quarantine=off"),
                                 FAILURE)
         masters = [f"127.0.0.1:{node.port}" for node in cluster.servers
                    if b"role:master" in node.command("INFO", "replication")]

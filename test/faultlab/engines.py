@@ -118,7 +118,7 @@ class Engine:
     """What a nemesis needs to know of an engine."""
 
     name = ""
-    options = ""
+    quarantine_ms = 0    # nothing is granted for so long after a restart or a promotion
     served = True        # there are servers
     proxied = True       # workers can be cut off by proxies of their own
     one_process = False  # all contenders are threads of one
@@ -212,14 +212,15 @@ class Redis(Engine):
 
     def url(self, addresses):
         return (f"redis://{addresses[0]}?reply_timeout=500ms&connect_timeout=500ms"
-                f"&backoff_max=200ms{self.options}")
+                "&backoff_max=200ms" +
+                (f"&quarantine={self.quarantine_ms}ms" if self.quarantine_ms else ""))
 
 
 class QuarantinedRedis(Redis):
     """One server that grants nothing for a while after a restart."""
 
     name = "redis, quarantine"
-    options = "&quarantine=2s"
+    quarantine_ms = 2000
     disk = False
 
 
@@ -227,6 +228,7 @@ class Redlock(Engine):
     """Five servers, of which two may fail."""
 
     name = "redlock of five"
+    quarantine_ms = 2000
     parts = True
 
     def start(self):
@@ -234,8 +236,8 @@ class Redlock(Engine):
         return [Server(self.ground, place=away if i < 2 else None) for i in range(5)]
 
     def url(self, addresses):
-        return (f"redlock://{','.join(addresses)}?quarantine=2s&node_timeout=200ms"
-                "&connect_timeout=500ms&backoff_max=200ms")
+        return (f"redlock://{','.join(addresses)}?quarantine={self.quarantine_ms}ms"
+                "&node_timeout=200ms&connect_timeout=500ms&backoff_max=200ms")
 
     def victims(self):
         return self.servers[:2]
@@ -247,15 +249,16 @@ class Sentinel(Engine):
     name = "sentinel"
     proxied = False
     parts = True
+    quarantine_ms = 2000
     each = ()
-    quarantine = "2s"
 
     def start(self):
         away = self.ground.struck() if self.ground.parted else None
         each = ("--repl-diskless-sync-delay", "0", *self.each)
         master = Server(self.ground, *each, place=away)
-        of = ("--replicaof", f"{master.place.host} {master.port}")
-        replicas = [Server(self.ground, *each, *of) for _ in range(2)]
+        replicas = [Server(self.ground, *each) for _ in range(2)]
+        for one in replicas:  # not by its arguments: when it was promoted, it starts as a master
+            one.command("REPLICAOF", master.place.host, master.port)
         self.sentinels = []
         self.servers = [master, *replicas]
         wait_until("replicas in sync", self._replicated)
@@ -289,7 +292,7 @@ class Sentinel(Engine):
     def url(self, addresses):
         hosts = ",".join(one.address for one in self.sentinels)
         return (f"redis-sentinel://{hosts}/lab?reply_timeout=500ms&connect_timeout=500ms"
-                f"&backoff_max=200ms&quarantine={self.quarantine}")
+                f"&backoff_max=200ms&quarantine={self.quarantine_ms}ms")
 
     def victims(self):
         """The master."""
@@ -309,11 +312,14 @@ class Sentinel(Engine):
 
 
 class WarySentinel(Sentinel):
-    """A master that stops by itself when it has lost its replicas."""
+    """A master that stops by itself when it has lost its replicas, some three seconds later.
+
+    The next one is promoted after a second at the earliest, so a quarantine of three is enough.
+    """
 
     name = "sentinel, min-replicas"
     each = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
-    quarantine = "4s"
+    quarantine_ms = 3000
 
 
 class Cluster(Engine):
@@ -322,6 +328,7 @@ class Cluster(Engine):
     name = "cluster"
     proxied = False
     parts = True
+    quarantine_ms = 2000
     slot = 3647  # of lock:job
     first_slots = (0, 5461, 10923, 16384)
 
@@ -350,7 +357,7 @@ class Cluster(Engine):
     def url(self, addresses):
         hosts = ",".join(node.address for node in self.servers)
         return (f"redis-cluster://{hosts}?reply_timeout=500ms&connect_timeout=500ms"
-                "&backoff_max=200ms&quarantine=2s")
+                f"&backoff_max=200ms&quarantine={self.quarantine_ms}ms")
 
     def masters(self):
         return [s for s in self.servers if s.command("ROLE").startswith(b"*3\r\n$6")]

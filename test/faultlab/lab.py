@@ -35,7 +35,7 @@ from referee import Referee, last_grant, verdict
 
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
-SLOW_MS = TTL_MS + 2000  # the longest that a healed engine may go without a grant
+SLACK_MS = 2000
 DEBIANS_PYTHON = "/usr/bin/python3"  # whose python3-redis it is
 SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
          ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
@@ -150,14 +150,14 @@ class Cell:
         self.nemesis.heal(self)
         healed = now()
         with contextlib.suppress(RuntimeError):  # none: it will be seen in the verdict
-            self._await_grant(healed, 5 * SLOW_MS / 1000)
+            self._await_grant(healed, 15)
         return fault, healed
 
     def run(self):
         self._await_grant(0, 30)
         end, faults = time.monotonic() + self._seconds, []
         while not faults or time.monotonic() < end:
-            wait_until("the engine to be whole", self.engine.settled)
+            wait_until("the engine to be whole", self.engine.settled, 90)
             time.sleep(1.0)
             faults.append(self._round())
         time.sleep(2.0)
@@ -169,7 +169,8 @@ class Cell:
         seen = verdict(logs, self.referee, faults, TTL_MS)
         outside = self.nemesis.outside.get(self.engine.name)
         return {"engine": self.engine.name, "nemesis": self.nemesis.name, "outside": outside,
-                "strikes": len(faults), **seen, "keys_left": self._keys_left()}
+                "strikes": len(faults), **seen, "keys_left": self._keys_left(),
+                "may_take_ms": max(TTL_MS, self.engine.quarantine_ms) + SLACK_MS}
 
     def _await_grant(self, after, seconds):
         def granted():
@@ -205,8 +206,9 @@ def violated(row):
 
 
 def slow(row):
+    """Nobody was granted the name for longer than a dead holder's ttl, or a quarantine, explains."""
     first = row["first_grant_after_healing_ms"]
-    return first is None or first > SLOW_MS
+    return first is None or first > row["may_take_ms"]
 
 
 def broken(row):
