@@ -6,6 +6,7 @@
 #include "checkers/fence_checker.hpp"
 #include "checkers/fork_checker.hpp"
 #include "checkers/history_checker.hpp"
+#include "checkers/lease_checker.hpp"
 #include "checkers/leftover_checker.hpp"
 #include "checkers/liveness_checker.hpp"
 #include "checkers/loss_checker.hpp"
@@ -13,6 +14,7 @@
 #include "checkers/renewal_checker.hpp"
 #include "checkers/resource_checker.hpp"
 #include "checkers/scribe.hpp"
+#include "checkers/vote_checker.hpp"
 
 #include <algorithm>
 
@@ -61,6 +63,8 @@ court::court(const plan& p) {
         judges_.push_back(std::make_unique<fence_checker>(p.promised.exclusion));
         judges_.push_back(std::make_unique<resource_checker>());
     }
+    if (p.servers == shape::quorum) judges_.push_back(std::make_unique<vote_checker>(p.nodes));
+    if (p.promised.kept) judges_.push_back(std::make_unique<lease_checker>());
     if (leases_last(p)) judges_.push_back(std::make_unique<loss_checker>());
     if (p.promised.order) judges_.push_back(std::make_unique<order_checker>());
 }

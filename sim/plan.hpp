@@ -54,6 +54,7 @@ struct promises {
     bool exclusion = true;  ///< Two never both believe.
     bool fences = true;     ///< They strictly grow.
     bool order = true;      ///< First come, first served.
+    bool kept = true;       ///< What somebody believes in, the server has.
 };
 
 struct plan {

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr moment for_ever = 100h;
 
+// Of a belief.
+constexpr duration last_moment = 1us;
+
 }  // namespace
 
 process::process(world& around, unsigned number, std::uint64_t seed, machine runs_on)
@@ -288,11 +291,28 @@ void process::call_ended(task& who, std::uint64_t call, moment began, result<lea
         world_.judges().see(seen::holding_began{world_.now(), who.mine->number, call, number_,
                                                 who.mine->held.name().value(), who.mode,
                                                 who.mine->held.fence(), who.mine.get()});
+        if (world_.how().promised.kept) watch_belief(who);
     }
     world_.judges().see(seen::call_ended{
         world_.now(), call, got ? std::nullopt : std::optional(got.error().code),
         who.mine != nullptr ? who.mine->held.fence() : fencing_token{}, stood_still_since(began)});
     who.mine != nullptr ? work(who) : think(who);
+}
+
+// Not by its own events: it may stand still then, and whoever stands still believes on.
+void process::watch_belief(task& who) {
+    const time_point end = clock_.now() + who.mine->held.remaining() - last_moment;
+    const auto look = [this, me = weak_from_this(), &who, number = who.mine->number] {
+        const auto self = me.lock();
+        if (self == nullptr || dead_ || who.mine == nullptr || who.mine->number != number) return;
+        const lease& held = who.mine->held;
+        if (held.remaining() > 2 * last_moment) return watch_belief(who);
+        if (!held.held()) return;
+        world_.judges().see(seen::belief_ending{world_.now(), number_, held.name().value(),
+                                                held.fence(),
+                                                world_.has_lease(*this, held.name().value())});
+    };
+    world_.time().at(clock_.when_it_shows(end), look);
 }
 
 void process::work(task& who) {

@@ -107,6 +107,7 @@ private:
     void think(task& who);
     void begin_call(task& who);
     void call_ended(task& who, std::uint64_t call, moment began, result<lease> got);
+    void watch_belief(task& who);
     void work(task& who);
     void use_resource(task& who, bool writes);
     void end_work(task& who);

@@ -88,6 +88,10 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
         one->give_up = give_up;
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);
+        if (only_node_) {
+            world_.judges().see(
+                seen::node_asked{world_.now(), host_.number(), *only_node_, one->request});
+        }
         if (!ear_.open) {  // it could not be told of anything
             world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
         }

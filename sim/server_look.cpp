@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -68,6 +69,18 @@ std::string world::left_of(const process& one) {
         }
     }
     return {};
+}
+
+bool world::has_lease(const process& one, const std::string& name) {
+    node& there = *servers_[master_];
+    if (!there.up()) return true;
+    const std::int64_t now = now_ms(there);
+    const auto is_it = [&](const memory_image::entry& entry) {
+        const auto* text = std::get_if<std::string>(&entry.value);
+        return text != nullptr && entry.key == "lock:" + name &&
+               text->starts_with(one.client_prefix()) && lease_alive(entry, *text, now);
+    };
+    return std::ranges::any_of(there.engine().image().entries, is_it);
 }
 
 std::string world::left_on_servers() {

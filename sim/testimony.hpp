@@ -64,6 +64,15 @@ struct holding_ended {
     loss_reason why = loss_reason::none;  ///< … but so.
 };
 
+/// A holder believes for a moment longer, and then no more if nothing happens.
+struct belief_ending {
+    moment at;
+    unsigned process;
+    std::string name;
+    fencing_token fence;
+    bool on_server;  ///< Its program has the name there, or that cannot be told.
+};
+
 /// The answer of a release.
 struct release_ended {
     moment at;
@@ -92,7 +101,15 @@ struct request_answered {
     const result<lease_reply>& reply;
 };
 
-/// The answer of one server of a quorum. Only for whoever reads the trace.
+/// What a program asks of one server of a quorum, …
+struct node_asked {
+    moment at;
+    unsigned process;
+    unsigned node;
+    const lease_request& request;
+};
+
+/// … and what that server says.
 struct node_answered {
     moment at;
     unsigned process;

@@ -22,6 +22,13 @@ command_lease_options options_for(const plan& p) {
     return options;
 }
 
+// Two clocks are furthest apart if one is as fast and one as slow as they may be: each is at a
+// bound as often as anywhere between.
+std::int64_t draw_drift(chance& draw, std::int64_t most) {
+    const std::int64_t drawn = draw.between(-2 * most, 2 * most);
+    return std::clamp(drawn, -most, most);
+}
+
 }  // namespace
 
 world::world(const plan& p, court& judges)
@@ -36,7 +43,7 @@ void world::populate() {
     const bool forgets = plan_.has(fault::node_loss) || plan_.servers == shape::replicated;
     for (unsigned i = 0; i < plan_.nodes; ++i) {
         const duration offset = draw_.between(-5ms, 5ms);
-        const std::int64_t drift = draw_.between(-plan_.drift_ppm, plan_.drift_ppm);
+        const std::int64_t drift = draw_drift(draw_, plan_.drift_ppm);
         servers_.push_back(std::make_unique<node>(time_, draw_.next(), offset, drift));
         servers_.back()->keep_images(forgets || plan_.has(fault::node_crash));
         lags_.push_back(draw_.between(0ms, draw_.coin() ? 5ms : 800ms));
@@ -48,7 +55,7 @@ void world::populate() {
 
 std::shared_ptr<process> world::make_program() {
     const duration offset = draw_.between(0s, 1000s);
-    const std::int64_t drift = draw_.between(-plan_.drift_ppm, plan_.drift_ppm);
+    const std::int64_t drift = draw_drift(draw_, plan_.drift_ppm);
     return std::make_shared<process>(*this, processes_++, draw_.next(),
                                      process::machine{offset, drift});
 }

@@ -93,6 +93,8 @@ public:
     /// be told.
     [[nodiscard]] std::string left_of(const process& one);
     [[nodiscard]] std::string left_on_servers();
+    /// Whether the master has that lock for a program; also if that cannot be told.
+    [[nodiscard]] bool has_lease(const process& one, const std::string& name);
 
     // What a nemesis does.
     void restart_server(unsigned number, moment down, std::optional<moment> lost);

@@ -28,10 +28,12 @@ public:
     virtual void see(const seen::call_ended&) {}
     virtual void see(const seen::holding_began&) {}
     virtual void see(const seen::holding_ended&) {}
+    virtual void see(const seen::belief_ending&) {}
     virtual void see(const seen::release_ended&) {}
     virtual void see(const seen::process_crashed&) {}
     virtual void see(const seen::request_sent&) {}
     virtual void see(const seen::request_answered&) {}
+    virtual void see(const seen::node_asked&) {}
     virtual void see(const seen::node_answered&) {}
     virtual void see(const seen::push_heard&) {}
     virtual void see(const seen::process_disturbed&) {}

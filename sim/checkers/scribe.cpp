@@ -90,6 +90,9 @@ void scribe::see(const seen::request_sent& e) {
 void scribe::see(const seen::request_answered& e) {
     write(e.at, "process {} asked: {}: {}", e.process, show(e.request), show(e.reply));
 }
+void scribe::see(const seen::node_asked& e) {
+    write(e.at, "  process {} to server {}: {}", e.process, e.node, show(e.request));
+}
 void scribe::see(const seen::node_answered& e) {
     write(e.at, "  server {} to process {}: {}: {}", e.node, e.process, show(e.request),
           show(e.reply));

@@ -19,6 +19,7 @@ public:
     void see(const seen::process_crashed& e) override;
     void see(const seen::request_sent& e) override;
     void see(const seen::request_answered& e) override;
+    void see(const seen::node_asked& e) override;
     void see(const seen::node_answered& e) override;
     void see(const seen::push_heard& e) override;
     void see(const seen::process_disturbed& e) override;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkers/belief_checker.hpp"
 #include "checkers/fence_checker.hpp"
+#include "checkers/lease_checker.hpp"
 #include "checkers/loss_checker.hpp"
 #include "checkers/order_checker.hpp"
+#include "checkers/vote_checker.hpp"
 #include "drifting_clock.hpp"
 #include "mutants.hpp"
 #include "run.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <string_view>
 
@@ -79,6 +82,89 @@ TEST(loss_checker, finds_a_loss_without_cause_and_only_that) {
     EXPECT_TRUE(judge.found().empty());
     judge.see(seen::holding_ended{1ms, 4, true, loss_reason::expired});
     EXPECT_EQ(judge.found().size(), 1U);
+}
+
+TEST(lease_checker, finds_a_belief_that_outlives_its_lease) {
+    lease_checker judge;
+    judge.see(seen::belief_ending{1ms, 1, "n", {5}, true});
+    EXPECT_TRUE(judge.found().empty());
+    judge.see(seen::belief_ending{2ms, 1, "n", {5}, false});
+    EXPECT_EQ(judge.found().size(), 1U);
+}
+
+// One owner in a quorum of three, from the outside.
+struct voters {
+    vote_checker judge{3};
+    const lock_name name = *lock_name::make("n");
+    const owner_token owner = *owner_token::parse("0123456789abcdef0123456789abcdef");
+    const lease_request acquire =
+        ask::acquire{.name = name, .owner = owner, .mode = {}, .ttl = 1s, .ticket = {}};
+    const lease_request renew{ask::renew{.name = name, .owner = owner, .mode = {}, .ttl = 1s}};
+    std::array<lease_request, 3> renewals{renew, renew, renew};
+
+    void vote(unsigned node, std::uint64_t fence) {
+        judge.see(
+            seen::node_answered{1ms, 1, node, acquire, lease_reply(answer::granted{{fence}, 1s})});
+    }
+    void undo(unsigned node, std::uint64_t fence) {
+        const lease_request request = ask::release{name, owner, {}, {fence}};
+        judge.see(seen::node_asked{1ms, 1, node, request});
+    }
+    void ask() { judge.see(seen::request_sent{1ms, 1, acquire}); }
+    void grant() {
+        judge.see(seen::request_answered{1ms, 1, acquire, lease_reply(answer::granted{{9}, 1s})});
+    }
+    void ask_to_renew(moment at) {
+        judge.see(seen::request_sent{at, 1, renew});
+        for (unsigned node = 0; node < 3; ++node) {
+            judge.see(seen::node_asked{at, 1, node, renewals[node]});
+        }
+    }
+    void renewed_by(unsigned node, moment at) {
+        judge.see(
+            seen::node_answered{at, 1, node, renewals[node], lease_reply(answer::renewed{1s})});
+    }
+};
+
+TEST(vote_checker, finds_a_vote_that_is_taken_back_from_one_that_was_granted) {
+    voters all;
+    all.ask();
+    all.vote(0, 5);
+    all.undo(0, 5);
+    all.vote(0, 6);
+    all.vote(1, 6);
+    all.grant();
+    all.undo(0, 5);
+    EXPECT_TRUE(all.judge.found().empty());
+    all.undo(0, 6);
+    EXPECT_EQ(all.judge.found().size(), 1U);
+}
+
+TEST(vote_checker, finds_a_grant_that_counts_a_vote_which_is_being_undone) {
+    voters all;
+    all.ask();
+    all.vote(0, 5);
+    all.undo(0, 5);
+    all.vote(0, 5);
+    all.vote(1, 5);
+    all.grant();
+    EXPECT_EQ(all.judge.found().size(), 1U);
+}
+
+TEST(vote_checker, finds_a_renewal_that_a_majority_gave_and_nobody_heard_of) {
+    voters all;
+    all.ask();
+    for (unsigned node = 0; node < 3; ++node) all.vote(node, 5);
+    all.grant();
+    all.ask_to_renew(100ms);
+    all.renewed_by(0, 101ms);
+    all.renewed_by(1, 102ms);
+    all.judge.see(seen::request_answered{102ms, 1, all.renew, lease_reply(answer::renewed{1s})});
+    all.renewed_by(2, 103ms);
+    EXPECT_TRUE(all.judge.found().empty());
+    all.ask_to_renew(200ms);
+    for (unsigned node = 0; node < 3; ++node) all.renewed_by(node, 201ms);
+    EXPECT_EQ(all.judge.found().size(), 1U);
 }
 
 TEST(simulation, has_quorums_whose_programs_are_granted_leases) {
