@@ -3,6 +3,8 @@
 
 from html import escape
 
+from nemeses import NEMESES
+
 COLUMNS = [
     ("strikes", "strikes"), ("grants", "grants"), ("exclusion_violations", "two holders"),
     ("longest_overlap_ms", "longest overlap, ms"), ("fence_violations", "fences back"),
@@ -27,9 +29,9 @@ def table(rows):
 
 
 def heat_map(rows):
-    """Engines down, faults across: green is no violation, red some; the number is availability."""
+    """Engines down, faults across; green: no violation. Availability, and how many if any."""
     engines = list(dict.fromkeys(cell["engine"] for cell in rows))
-    faults = list(dict.fromkeys(cell["nemesis"] for cell in rows))
+    faults = [nemesis.name for nemesis in NEMESES if any(c["nemesis"] == nemesis.name for c in rows)]
     wide, high, left, top = 62, 34, 150, 120
     width, height = left + wide * len(faults) + 20, top + high * len(engines) + 40
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -50,9 +52,10 @@ def heat_map(rows):
         dashes = ' stroke-dasharray="4 3"' if cell["outside"] else ""
         yield (f'<rect x="{x + 1}" y="{y + 1}" width="{wide - 2}" height="{high - 2}" '
                f'fill="{shade}" stroke="#555"{dashes}/>')
-        said = f'{cell["availability"]:.0%}' + (f', {bad}' if bad else "")
-        yield (f'<text x="{x + wide / 2}" y="{y + 21}" text-anchor="middle" fill="#222">'
-               f'{said}</text>')
+        lines = [f'{cell["availability"]:.0%}', *([f"{bad:,}"] if bad else [])]
+        for row, said in enumerate(lines):
+            at = y + 21 + (row - (len(lines) - 1) / 2) * 13
+            yield f'<text x="{x + wide / 2}" y="{at}" text-anchor="middle" fill="#222">{said}</text>'
     yield (f'<text x="8" y="{height - 12}" fill="#222">availability during the fault, and the '
            'number of violations; dashed: outside the promise</text>')
     yield "</svg>"
