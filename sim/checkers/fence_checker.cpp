@@ -22,11 +22,17 @@ void fence_checker::see(const seen::holding_began& e) {
     if (!name.given.insert(fence).second) {
         complain(e.at, fmt::format("'{}': fence {} was given twice", e.name, fence));
     }
-    const auto before = largest_at_call_.find(e.call);
-    if (before != largest_at_call_.end() && fence <= before->second) {
+    const auto at_call = largest_at_call_.find(e.call);
+    line& mine = lines_[{e.name, e.process}];
+    const bool passed_on = !total_ && fence == mine.last + 1;
+    const std::uint64_t before = passed_on                           ? mine.before
+                                 : at_call != largest_at_call_.end() ? at_call->second
+                                                                     : 0;
+    mine = {.last = fence, .before = before};
+    if (fence <= before) {
         complain(e.at, fmt::format("'{}': fence {} was given to process {}, which asked after "
                                    "fence {} had been given",
-                                   e.name, fence, e.process, before->second));
+                                   e.name, fence, e.process, before));
     }
     const bool ordered = total_ && e.mode.type == lease_mode::kind::exclusive;
     if (ordered && fence < name.largest) {

@@ -6,12 +6,15 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 /// Fences strictly grow from one holding of a name to the next, and never repeat.
 ///
-/// Who asked after another was granted has the larger fence, whatever the world did: that needs no
-/// exclusion. Where beliefs do not overlap, the order of the grants is total, and so is that of the
-/// fences.
+/// Whom the engine granted it and who had asked after another was granted has the larger fence,
+/// whatever the world did: that needs no exclusion. A program passes a name on among its threads
+/// without a trip, with fences that it got with its own: where the engine may forget what it
+/// granted, those count from when the first of them was asked for. Where beliefs do not overlap,
+/// the order of the grants is total, and so is that of the fences.
 namespace holdfast::sim {
 
 class fence_checker final : public checker {
@@ -29,8 +32,14 @@ private:
         std::uint64_t largest = 0;
         std::set<std::uint64_t> given;
     };
+    /// A program's holdings of a name that followed each other.
+    struct line {
+        std::uint64_t last = 0;    ///< The last one's fence.
+        std::uint64_t before = 0;  ///< The largest when the first of them was asked for.
+    };
     const bool total_;
     std::map<std::string, record> by_name_;
+    std::map<std::pair<std::string, unsigned>, line> lines_;
     std::map<std::uint64_t, std::uint64_t> largest_at_call_;
 };
 
