@@ -111,7 +111,7 @@ public:
     void begin(ticket& t);
     void await(ticket& t);
 
-    /// Retires the connection if it was made before `moment`, and does not lead to `spared`: nothing
+    /// Retires the connection if it was made before `moment` and does not lead to `spared`: nothing
     /// more is written to it, and the next command makes a new one. What is in flight may still be
     /// answered.
     void retire_before(time_point moment, const server_address* spared = nullptr);

@@ -189,7 +189,8 @@ class Doctor(Case):
     def test_a_clock_that_is_far_off_is_unsafe(self):
         library = os.environ.get("HOLDFAST_SHIFTED_CLOCK")
         self.assertTrue(library, "the build says where it is")
-        server = engines.Server(Ground(library, Place()), "--appendonly", "yes", "--appendfsync", "always")
+        server = engines.Server(Ground(library, Place()), "--appendonly", "yes", "--appendfsync",
+                                "always")
         self.addCleanup(server.close)
         url = f"redis://127.0.0.1:{server.port}"
         self.assertEqual(self.examine(url, SUCCESS)["clock"]["level"], "good")

@@ -364,9 +364,9 @@ class Cluster(Engine):
 
     def settled(self):
         masters = self.masters()
-        return len(masters) == 3 and all(
-            b"cluster_state:ok" in node.command("CLUSTER", "INFO") for node in self.servers) and all(
-                b"state=online" in node.command("INFO", "replication") for node in masters)
+        whole = all(b"cluster_state:ok" in s.command("CLUSTER", "INFO") for s in self.servers)
+        return len(masters) == 3 and whole and all(
+            b"state=online" in node.command("INFO", "replication") for node in masters)
 
     def move_slot(self):
         """Gives it to another master, with all that is in it, as resharding does."""

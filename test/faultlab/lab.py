@@ -206,7 +206,7 @@ def violated(row):
 
 
 def slow(row):
-    """Nobody was granted the name for longer than a dead holder's ttl, or a quarantine, explains."""
+    """Nobody was granted the name for longer than a dead holder or a quarantine explains."""
     first = row["first_grant_after_healing_ms"]
     return first is None or first > row["may_take_ms"]
 

@@ -31,7 +31,8 @@ def table(rows):
 def heat_map(rows):
     """Engines down, faults across; green: no violation. Availability, and how many if any."""
     engines = list(dict.fromkeys(cell["engine"] for cell in rows))
-    faults = [nemesis.name for nemesis in NEMESES if any(c["nemesis"] == nemesis.name for c in rows)]
+    struck = {cell["nemesis"] for cell in rows}
+    faults = [nemesis.name for nemesis in NEMESES if nemesis.name in struck]
     wide, high, left, top = 62, 34, 150, 120
     width, height = left + wide * len(faults) + 20, top + high * len(engines) + 40
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -55,7 +56,8 @@ def heat_map(rows):
         lines = [f'{cell["availability"]:.0%}', *([f"{bad:,}"] if bad else [])]
         for row, said in enumerate(lines):
             at = y + 21 + (row - (len(lines) - 1) / 2) * 13
-            yield f'<text x="{x + wide / 2}" y="{at}" text-anchor="middle" fill="#222">{said}</text>'
+            yield (f'<text x="{x + wide / 2}" y="{at}" text-anchor="middle" fill="#222">'
+                   f'{said}</text>')
     yield (f'<text x="8" y="{height - 12}" fill="#222">availability during the fault, and the '
            'number of violations; dashed: outside the promise</text>')
     yield "</svg>"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A contender of the fault lab, or several: takes one name over and over, and works under it as a careful
-// user does: looks whether the lease is held before each step, and sends its fence with each write.
+// A contender of the fault lab, or several: takes one name over and over, and works under it as a
+// careful user does: looks whether the lease is held before each step, and sends its fence with
+// each write.
 //
 //     faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_HOST REFEREE_PORT LOG...
 //
-// For each log there is a thread that contends. A log has one JSON object a line: every grant, how long it was believed in (the last moment at
-// which held() said yes), and how it ended; times are CLOCK_BOOTTIME in nanoseconds, which all
-// processes of a machine share. Ends by SIGTERM.
+// For each log there is a thread that contends. A log has one JSON object a line: every grant, how
+// long it was believed in (the last moment at which held() said yes), and how it ended; times are
+// CLOCK_BOOTTIME in nanoseconds, which all processes of a machine share. Ends by SIGTERM.
 #include <holdfast/holdfast.hpp>
 
 #include <fmt/format.h>

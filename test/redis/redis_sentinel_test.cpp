@@ -245,7 +245,7 @@ TEST(redis_sentinel, a_write_refused_by_a_demoted_master_is_carried_out_once_by_
     EXPECT_EQ(late.error(), errc::unavailable) << to_string(late.error());
 }
 
-// One connection is lost and follows before anybody has looked; the others must follow all the same.
+// One connection is lost and follows before anybody has looked; the others must follow as well.
 TEST(redis_sentinel, every_connection_leaves_a_master_that_does_not_know_that_it_was_replaced) {
     test::redis_sentinel_group group;
     const auto engine = open_redis(group.url() + "?connections=3").value();

@@ -17,8 +17,9 @@ namespace holdfast::test {
 /// Throws std::runtime_error with the log of what did not start.
 class redis_cluster_group {
 public:
-    /// After `node_timeout` of silence a node's replica takes over. Long by itself, because on a busy
-    /// machine a node that lives is silent for seconds; a case that ends one names a short time.
+    /// After `node_timeout` of silence a node's replica takes over. Long by itself, because on a
+    /// busy machine a node that lives is silent for seconds; a case that ends one names a short
+    /// time.
     explicit redis_cluster_group(const redis_options& each = {},
                                  std::chrono::milliseconds node_timeout = std::chrono::seconds(10));
 

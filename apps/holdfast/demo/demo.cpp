@@ -103,8 +103,8 @@ lease story::take(client& who, duration ttl) {
     return std::move(*held);
 }
 
-// Ben asks on a thread of his own, as another program would; answers when he stands in line. When he
-// gets it, nobody may believe in `hers` any more.
+// Ben asks on a thread of his own, as another program would; answers when he stands in line. When
+// he gets it, nobody may believe in `hers` any more.
 std::future<story::got> story::ben_asks(const lease* hers) {
     say(actor::ben, bar::waits, "asks for it, too, and waits");
     auto coming = std::async(std::launch::async, [this, hers] {
