@@ -32,7 +32,7 @@ protected:
         engine_ = open_redis(server_->url()).value();
     }
 
-    static time_point soon() { return system_clock().now() + 5s; }
+    static time_point soon() { return system_clock().now() + 30s; }
     result<reply> run(const command& c) { return engine_->execute(c, soon()); }
 
     static std::unique_ptr<test::redis_server> server_;

@@ -77,13 +77,13 @@ TEST(redis_resolve, a_resolver_that_does_not_answer_is_left_after_the_connect_ti
     resolver_hangs = true;
     auto engine = open_redis("redis://slow.test?connect_timeout=100ms").value();
     const time_point start = system_clock().now();
-    const auto r = engine->execute(words("PING"), in(10s));
+    const auto r = engine->execute(words("PING"), in(60s));
     const duration taken = system_clock().now() - start;
     ASSERT_FALSE(r);
     EXPECT_EQ(r.error(), errc::unavailable);
     EXPECT_NE(r.error().detail.find("resolve"), std::string::npos) << r.error().detail;
     EXPECT_GE(taken, 100ms);
-    EXPECT_LT(taken, 3s);
+    EXPECT_LT(taken, 30s) << "by the connect timeout, not by the caller's patience";
     // Closing does not wait for the resolver either.
     engine.reset();
     EXPECT_EQ(lookups_waiting, 1) << "it hangs still, else this shows nothing";

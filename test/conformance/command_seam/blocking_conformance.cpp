@@ -32,7 +32,7 @@ TEST_P(command_seam, a_blocking_pop_that_gets_nothing_answers_nil_after_its_time
     EXPECT_TRUE(ask_in(*waiter, soon(), "BLPOP", key("empty"), "0.1").is_nil());
     const auto took = engine_->time().now() - start;
     EXPECT_GE(took, 100ms);
-    EXPECT_LT(took, 5s);
+    EXPECT_LT(took, 30s);
     EXPECT_EQ(ask_in(*waiter, soon(), "PING"), reply::status("PONG"));
 }
 
@@ -48,7 +48,7 @@ TEST_P(command_seam, a_blocking_pop_gives_up_when_its_caller_does) {
     const auto start = engine_->time().now();
     const auto answer =
         waiter->execute(words("BLPOP", key("empty"), 0), engine_->time().now() + 150ms);
-    EXPECT_LT(engine_->time().now() - start, 5s);
+    EXPECT_LT(engine_->time().now() - start, 30s);
     ASSERT_FALSE(answer);
     EXPECT_TRUE(answer.error() == errc::timed_out || answer.error() == errc::outcome_unknown)
         << to_string(answer.error());
