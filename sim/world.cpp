@@ -19,6 +19,9 @@ command_lease_options options_for(const plan& p) {
     // A quorum's servers say at the connect that they stand aside.
     if (p.servers != shape::quorum) options.quarantine = p.quarantine;
     options.replicas = p.replicas;
+    // What too few have confirmed must be said while the lease lasts and its caller waits: later it
+    // would be worth nothing in any case.
+    options.replica_wait = std::min({options.replica_wait, p.ttl_least / 3, p.request_timeout / 2});
     return options;
 }
 
