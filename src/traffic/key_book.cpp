@@ -6,7 +6,7 @@
 namespace holdfast::detail {
 
 key_book::key_book(std::size_t most_keys)
-    : most_per_shard_((most_keys + shard_count - 1) / shard_count) {}
+    : most_per_shard_(most_keys / shard_count + (most_keys % shard_count == 0 ? 0 : 1)) {}
 
 key_book::shard& key_book::of(std::string_view key) noexcept {
     // The high bits: the map below takes the low ones.
@@ -34,6 +34,7 @@ void key_book::remember_refusal(std::string_view key, std::uint64_t n, const dec
     shard& in = of(key);
     const std::scoped_lock guard(in.mutex);
     note& known = open(in, key, sent);
+    if (sent < known.given_back) return;  // it may not have seen that
     known.refused_until = later(sent, refused.retry_after);
     known.refused_n = n;
     known.refused = refused;
@@ -56,11 +57,13 @@ void key_book::remember_window(std::string_view key, time_point end, time_point 
     open(in, key, now).window_end = end;
 }
 
-void key_book::forget(std::string_view key) {
+void key_book::forget(std::string_view key, time_point now) {
+    if (most_per_shard_ == 0) return;
     shard& in = of(key);
     const std::scoped_lock guard(in.mutex);
-    const auto found = in.notes.find(key);
-    if (found != in.notes.end()) found->second.refused_until = {};
+    note& known = open(in, key, now);
+    known.refused_until = {};
+    known.given_back = now;
 }
 
 key_book::note& key_book::open(shard& in, std::string_view key, time_point now) {

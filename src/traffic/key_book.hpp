@@ -47,8 +47,8 @@ public:
     [[nodiscard]] std::optional<duration> window_left(std::string_view key, time_point now);
     void remember_window(std::string_view key, time_point end, time_point now);
 
-    /// Something was given back: the next one asks.
-    void forget(std::string_view key);
+    /// Something was given back: the next one asks, and what was asked for before is not believed.
+    void forget(std::string_view key, time_point now);
 
     [[nodiscard]] std::size_t size() const;
 
@@ -58,6 +58,7 @@ private:
         std::uint64_t refused_n = 0;
         decision refused{};
         time_point reset_at{};
+        time_point given_back{};
         time_point window_end{};
     };
     using note_map = std::unordered_map<std::string, note, text_hash, std::equal_to<>>;

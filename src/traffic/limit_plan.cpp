@@ -84,6 +84,7 @@ limit_plan::limit_plan(const limit_rule& rule) : kind_('g'), capacity_(capacity_
                        bucket(r.drain, r.period, r.queue + 1);
                        full_ = per_token_;
                        own_wait_ = cost(r.queue);
+                       queues_ = true;
                    },
                },
                rule);
@@ -98,8 +99,13 @@ std::int64_t limit_plan::parts_of(duration d) const noexcept {
     return static_cast<std::int64_t>(std::min<wide>(parts, largest));
 }
 
+std::int64_t limit_plan::bound(const bucket_extra& extra) const noexcept {
+    if (!extra.wait) return full_ + own_wait_;
+    return full_ + (queues_ ? std::min(own_wait_, *extra.wait) : *extra.wait);
+}
+
 std::uint64_t limit_plan::most_at_once(const bucket_extra& extra) const noexcept {
-    return static_cast<std::uint64_t>((full_ + own_wait_ + extra.wait) / per_token_);
+    return static_cast<std::uint64_t>(bound(extra) / per_token_);
 }
 
 // Whole microseconds, as the server's clock: who waits that long is not early by a part of one.
@@ -116,7 +122,7 @@ void limit_plan::put_own(question& q, limit_op op, std::uint64_t n,
                          const bucket_extra& extra) const {
     if (kind_ == 'g') {
         q.word(signed_cost(op, n));
-        q.word(full_ + own_wait_ + extra.wait);
+        q.word(bound(extra));
         if (unit_ == 1 && extra.floor == 0) return;
         q.word(unit_);
         if (extra.floor != 0) q.word(extra.floor);
@@ -158,18 +164,18 @@ void limit_plan::put_shared(question& q, limit_op op, std::uint64_t n) const {
 decision limit_plan::bucket_decision(std::int64_t level, limit_op op, std::uint64_t n,
                                      const bucket_extra& extra) const {
     const std::int64_t asked = cost(n);
-    const std::int64_t bound = full_ + own_wait_ + extra.wait;
+    const std::int64_t most = bound(extra);
     decision made{.limit = capacity_};
-    made.allowed = op == limit_op::give || level + asked <= bound;
+    made.allowed = op == limit_op::give || level + asked <= most;
     std::int64_t after = level;
     if (op == limit_op::give) {
         after = std::max<std::int64_t>(0, level - asked);
-    } else if (op == limit_op::take && made.allowed) {
-        after = level + asked;
-        made.delay = time_of(std::max<std::int64_t>(0, after - full_));
+    } else if (made.allowed) {
+        made.delay = time_of(std::max<std::int64_t>(0, level + asked - full_));
+        if (op == limit_op::take) after = level + asked;
     }
     if (!made.allowed)
-        made.retry_after = asked > bound ? decision::never : time_of(level + asked - bound);
+        made.retry_after = asked > most ? decision::never : time_of(level + asked - most);
     const std::int64_t left = std::max<std::int64_t>(0, full_ + own_wait_ - after);
     made.remaining = static_cast<std::uint64_t>(left / per_token_);
     made.reset_after = time_of(after);

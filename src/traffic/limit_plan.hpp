@@ -7,6 +7,7 @@
 #include <holdfast/limit.hpp>
 
 #include <cstdint>
+#include <optional>
 
 /// A rule in the numbers that its script takes, and its script's answers as decisions.
 ///
@@ -20,7 +21,8 @@ enum class limit_op : std::uint8_t { take, look, give };
 
 /// What a single request may say beyond how many.
 struct bucket_extra {
-    std::int64_t wait = 0;   ///< How much later than at once a take may have its turn, in parts.
+    /// How much later than at once a take may have its turn, in parts, if that is not the rule's.
+    std::optional<std::int64_t> wait;
     std::int64_t floor = 0;  ///< Charge from this level at least, in parts: for blocks.
 };
 
@@ -62,6 +64,7 @@ public:
     [[nodiscard]] duration block_life(const decision& taken, duration wanted) const noexcept;
 
 private:
+    [[nodiscard]] std::int64_t bound(const bucket_extra& extra) const noexcept;
     [[nodiscard]] std::int64_t signed_cost(limit_op op, std::uint64_t n) const noexcept;
     [[nodiscard]] decision bucket_decision(std::int64_t level, limit_op op, std::uint64_t n,
                                            const bucket_extra& extra) const;
@@ -75,6 +78,7 @@ private:
     std::int64_t per_token_ = 0;
     std::int64_t full_ = 0;      ///< What it may owe for a turn at once.
     std::int64_t own_wait_ = 0;  ///< How long a leaky bucket's queue is.
+    bool queues_ = false;        ///< It is a leaky one: nobody waits longer than that.
     // A window's: in milliseconds for a fixed one, of one part for a counter, else microseconds.
     std::int64_t window_ = 0;
     std::int64_t parts_ = 0;  ///< Of a counter; negative for unbiased.

@@ -15,11 +15,6 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::size_t most_limits = 16;
 constexpr std::size_t most_name_bytes = 64;
-constexpr duration least_block_life = std::chrono::milliseconds(10);
-
-void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
-    counter.fetch_add(by, relaxed);
-}
 
 bool good_name(std::string_view name) {
     return !name.empty() && name.size() <= most_name_bytes && std::ranges::all_of(name, [](char c) {
@@ -93,37 +88,6 @@ result<void> limiter_core::check_names() const {
     return {};
 }
 
-result<void> limiter_core::check_block() const {
-    if (options_.block == 0) return {};
-    if (options_.remembered_keys == 0) {
-        return fail(errc::invalid_argument, "block needs remembered_keys above 0");
-    }
-    const auto* counter = std::get_if<sliding_counter>(&limits_.front().rule);
-    const auto* bucket = std::get_if<token_bucket>(&limits_.front().rule);
-    const bool able = bucket != nullptr ||
-                      std::holds_alternative<fixed_window>(limits_.front().rule) ||
-                      (counter != nullptr && counter->mode == counting::strict);
-    if (limits_.size() > 1 || !able) {
-        return fail(errc::invalid_argument,
-                    "block works for one token_bucket, fixed_window or "
-                    "strict sliding_counter");
-    }
-    if (bucket == nullptr) {
-        if (options_.block <= capacity_of(limits_.front().rule)) return {};
-        return fail(errc::invalid_argument, "block is more than the limit: it is never granted");
-    }
-    if (options_.block_life < least_block_life) {
-        return fail(errc::invalid_argument, "block_life is below 10 ms");
-    }
-    const limit_plan plan(limits_.front().rule);
-    const bool fits = options_.block <= plan.capacity() &&
-                      plan.cost(options_.block) + plan.parts_of(options_.block_life) <= plan.full();
-    if (fits) return {};
-    return fail(errc::invalid_argument,
-                "block and what refills during block_life are more than the capacity: such a block "
-                "is never granted");
-}
-
 result<void> limiter_core::fit(std::string_view key, std::uint64_t n) const {
     if (!good_) return good_;
     if (n == 0) return fail(errc::invalid_argument, "n is 0: ask for at least one");
@@ -138,7 +102,8 @@ result<void> limiter_core::fit(std::string_view key, std::uint64_t n) const {
 std::optional<decision> limiter_core::more_than_ever(std::uint64_t n) const {
     if (n <= least_capacity_) return std::nullopt;
     const auto least = std::ranges::min_element(plans_, {}, &limit_plan::capacity);
-    decision refused{.limit = least_capacity_, .retry_after = decision::never};
+    decision refused{
+        .limit = least_capacity_, .retry_after = decision::never, .source = decided_by::memory};
     if (named_) refused.binding = limits_[static_cast<std::size_t>(least - plans_.begin())].name;
     return refused;
 }
@@ -148,7 +113,7 @@ void limiter_core::count(const decision& made) noexcept {
 }
 
 result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
-    if (good_ && n > 0) {  // the hot ways, before anything else
+    if (good_ && n > 0 && n <= least_capacity_) {  // the hot ways, before anything else
         const time_point now = where_.engine()->time().now();
         if (auto known = book_.refusal(key, n, now)) {
             add(count_.from_memory);
@@ -199,51 +164,22 @@ result<decision> limiter_core::take_together(std::string_view key, std::uint64_t
     return read_one(key, mine, limit_op::take, n, {});
 }
 
-result<decision> limiter_core::take_through_block(std::string_view key, std::uint64_t n) {
-    clock& time = where_.engine()->time();
-    const limit_plan& plan = plans_.front();
-    const auto found = blocks_->take(key, n, later(time.now(), options_.timeout));
-    if (found.next == token_blocks::step::served) {
-        add(count_.from_block);
-        return found.served;
-    }
-    if (found.next == token_blocks::step::alone) return take_alone(key, n);
-
-    const time_point sent = time.now();
-    const bucket_extra extra{.floor = plan.is_bucket() ? plan.parts_of(options_.block_life)
-                                                       : std::int64_t{0}};
-    if (found.leftover > 0) {
-        add(count_.given_back, found.leftover);
-        static_cast<void>(exchange(key, limit_op::give, found.leftover, {}));
-    }
-    auto made = exchange(key, limit_op::take, options_.block, extra);
-    token_blocks::fetched got;
-    if (made && made->allowed) {
-        add(count_.blocks);
-        const duration life = plan.block_life(*made, options_.block_life);
-        got = {.granted = options_.block,
-               .spent = n,
-               .until = believed_until(sent, life),
-               .answer = *made};
-        made->remaining += options_.block - n;
-    } else if (made) {
-        got.not_before = later(sent, std::min(made->retry_after, options_.block_life));
-    }
-    blocks_->finish(key, got);
-    if (made && !made->allowed) return take_alone(key, n);
-    return made;
-}
-
 result<decision> limiter_core::ask_always(std::string_view key, limit_op op, std::uint64_t n) {
     if (auto good = fit(key, n); !good) return std::unexpected(good.error());
-    if (op == limit_op::give) {
-        book_.forget(key);
-        // More than there ever is cannot have been taken.
-        n = std::min(n, std::ranges::max_element(plans_, {}, &limit_plan::capacity)->capacity());
-    } else if (auto refused = more_than_ever(n)) {
-        return *std::move(refused);
-    }
+    if (op == limit_op::give) return give_back(key, n);
+    if (auto refused = more_than_ever(n)) return *std::move(refused);
     return exchange(key, op, n, {});
+}
+
+result<decision> limiter_core::give_back(std::string_view key, std::uint64_t n) {
+    const auto most = std::ranges::max_element(plans_, {}, &limit_plan::capacity)->capacity();
+    if (n > most) {
+        return fail(errc::invalid_argument,
+                    fmt::format("n is {}: more than the {} that can be taken", n, most));
+    }
+    auto given = exchange(key, limit_op::give, n, {});
+    book_.forget(key, where_.engine()->time().now());
+    return given;
 }
 
 result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, duration max_wait) {
@@ -255,7 +191,7 @@ result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, du
         return fail(errc::invalid_argument, "max_wait: give it 0 to 366 days");
     }
     const limit_plan& plan = plans_.front();
-    const bucket_extra extra{.wait = plan.parts_of(max_wait)};
+    const bucket_extra extra{.wait = plan.parts_of(max_wait), .floor = 0};
     if (n > plan.most_at_once(extra)) {
         add(count_.refused);
         return decision{.limit = plan.capacity(), .retry_after = decision::never};
@@ -326,14 +262,16 @@ result<decision> limiter_core::exchange_several(std::string_view key, limit_op o
     for (const limit_plan& plan : plans_) {
         plan.put_shared(q, op, std::min(n, plan.capacity()));
     }
-    const auto answered = ask(where_, q.as_command(), names[0].view(), give_up());
+    const std::string all_of_key = fmt::format("{}{{{}}}:*", options_.prefix, key);
+    const auto answered = ask(where_, q.as_command(), all_of_key, give_up());
     if (!answered) return std::unexpected(answered.error());
     if (answered->elements().size() != plans_.size()) {
         return fail(errc::corrupt, "a limit's script answered " + to_string(*answered));
     }
     std::vector<decision> all;
     for (std::size_t i = 0; i < plans_.size(); ++i) {
-        auto one = plans_[i].read(answered->elements()[i], op, n, {});
+        const std::uint64_t asked = std::min(n, plans_[i].capacity());
+        auto one = plans_[i].read(answered->elements()[i], op, asked, {});
         if (!one) return one;
         one->binding = limits_[i].name;
         all.push_back(std::move(*one));
@@ -399,34 +337,6 @@ result<decision> limiter_core::when_gone(std::string_view key, std::uint64_t n, 
     add(made.allowed ? count_.away_allowed : count_.away_refused);
     count(made);
     return made;
-}
-
-result<void> limiter_core::return_blocks() {
-    if (!good_) return good_;
-    if (!blocks_) return {};
-    result<void> outcome;
-    for (const auto& rest : blocks_->drain()) {
-        auto given = exchange(rest.key, limit_op::give, rest.left, {});
-        if (given) {
-            add(count_.given_back, rest.left);
-        } else {
-            outcome = std::unexpected(given.error());
-        }
-    }
-    return outcome;
-}
-
-void limiter_core::abandon_blocks() noexcept {
-    if (!blocks_) return;
-    for (const auto& rest : blocks_->drain()) {
-        const key_text name = key_of(rest.key, limits_.front());
-        question q(plans_.front().body(), 1, repeat::never);
-        q.word(name.view());
-        plans_.front().put_own(q, limit_op::give, rest.left, {});
-        command_engine& engine = *where_.engine();
-        engine.submit(q.as_command(), later(engine.time().now(), options_.timeout),
-                      [](const result<reply>&) {});
-    }
 }
 
 rate_limiter_statistics limiter_core::statistics() const {

@@ -45,6 +45,7 @@ private:
     [[nodiscard]] std::optional<decision> more_than_ever(std::uint64_t n) const;
 
     [[nodiscard]] result<decision> take_through_block(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> give_back(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> take_alone(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> take_together(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> exchange(std::string_view key, limit_op op, std::uint64_t n,
@@ -67,6 +68,9 @@ private:
     [[nodiscard]] bool resting() const noexcept;
     [[nodiscard]] result<decision> when_gone(std::string_view key, std::uint64_t n, error why);
     void count(const decision& made) noexcept;
+    static void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
+        counter.fetch_add(by, std::memory_order_relaxed);
+    }
 
     const command_place where_;
     const std::vector<limit> limits_;

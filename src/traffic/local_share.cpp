@@ -13,22 +13,31 @@ local_share::local_share(const std::vector<limit>& limits, std::uint32_t process
         const duration window = window_of(one.rule);
         const double each = static_cast<double>(window.count()) * processes /
                             static_cast<double>(std::max<std::uint64_t>(capacity, 1));
-        const duration per_token(std::max<std::int64_t>(1, static_cast<std::int64_t>(each)));
+        constexpr double longest = 1e18;  // of nanoseconds, some thirty years
+        const duration per_token(
+            std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(each, longest))));
         buckets_.push_back({std::max(window, per_token), per_token,
                             std::max<std::uint64_t>(1, capacity / processes)});
         names_.push_back(limits.size() > 1 ? one.name : std::string());
     }
+    crowd_.resize(buckets_.size());
+}
+
+local_share::debts& local_share::debts_of(std::string_view key, time_point now) {
+    if (const auto found = keys_.find(key); found != keys_.end()) return found->second;
+    if (keys_.size() >= most_keys_ && now >= next_sweep_) {
+        constexpr duration rest = std::chrono::milliseconds(100);
+        next_sweep_ = now + rest;
+        std::erase_if(keys_, [&](const auto& one) { return std::ranges::max(one.second) <= now; });
+    }
+    if (keys_.size() >= most_keys_) return crowd_;
+    return keys_.emplace(std::string(key), debts(buckets_.size())).first->second;
 }
 
 decision local_share::take(std::string_view key, std::uint64_t n, time_point now) {
     const std::scoped_lock guard(mutex_);
-    auto found = keys_.find(key);
-    if (found == keys_.end()) {
-        if (keys_.size() >= most_keys_) keys_.erase(keys_.begin());
-        found = keys_.emplace(std::string(key), debts(buckets_.size())).first;
-    }
     decision made{.allowed = true, .source = decided_by::policy};
-    debts& owed = found->second;
+    debts& owed = debts_of(key, now);
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
         const bucket& b = buckets_[i];
         const duration level = std::max(owed[i], now) - now;

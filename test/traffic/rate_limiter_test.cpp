@@ -85,9 +85,56 @@ TEST_P(rate_limiter_conformance, what_is_given_back_can_be_taken_again) {
         EXPECT_EQ(limiter.refund(key, 3).value().remaining, 3U);
         EXPECT_EQ(limiter.peek(key, 3).value().allowed, true);
         EXPECT_TRUE(limiter.take(key, 3).value().allowed);
-        // More than was taken is not given.
-        EXPECT_EQ(limiter.refund(key, 1000).value().remaining, 4U);
+        EXPECT_TRUE(limiter.refund(key, 2));
+        EXPECT_EQ(limiter.refund(key, 4).value().remaining, 4U) << "not more than was taken";
+        EXPECT_EQ(limiter.refund(key, 5).error(), errc::invalid_argument);
+        EXPECT_EQ(limiter.refund(key, static_cast<std::uint64_t>(-1)).error(),
+                  errc::invalid_argument);
     }
+}
+
+TEST_P(rate_limiter_conformance, a_cost_above_capacity_is_never_allowed_whatever_is_remembered) {
+    auto limiter = make(token_bucket{.capacity = 10, .refill = 10, .period = 1000s});
+    EXPECT_TRUE(limiter.take("k", 10).value().allowed);
+    EXPECT_NE(limiter.take("k").value().retry_after, decision::never);
+    EXPECT_EQ(limiter.take("k").value().source, decided_by::memory);
+    EXPECT_EQ(limiter.take("k", 11).value().retry_after, decision::never);
+}
+
+TEST_P(rate_limiter_conformance, a_leaky_bucket_reserves_no_later_than_one_would_wait) {
+    auto limiter = make(leaky_bucket{.drain = 1, .period = 100s, .queue = 20});
+    EXPECT_TRUE(limiter.take("q", 6).value().allowed);
+    EXPECT_GT(limiter.peek("q").value().delay, 500s) << "as take() would say";
+    EXPECT_FALSE(limiter.reserve("q", 1, 0s).value().allowed);
+    EXPECT_FALSE(limiter.reserve("q", 1, 300s).value().allowed);
+    const auto turn = limiter.reserve("q", 1, 1000s).value();
+    EXPECT_TRUE(turn.allowed);
+    EXPECT_LE(turn.delay, 600s);
+    EXPECT_EQ(limiter.reserve("q", 22, 10'000s).value().retry_after, decision::never)
+        << "the queue is as long for all";
+}
+
+TEST_P(rate_limiter_conformance, what_a_block_gives_back_is_seen_by_who_was_refused) {
+    rate_limiter limiter(where(), fixed_window{.limit = 100, .window = 1000s},
+                         {.prefix = ground_->prefix(), .block = 60});
+    EXPECT_TRUE(limiter.take("k").value().allowed);
+    EXPECT_FALSE(limiter.take("k", 61).value().allowed);
+    EXPECT_TRUE(limiter.return_blocks());
+    EXPECT_TRUE(limiter.take("k", 61).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, a_key_of_another_kind_takes_from_none_of_several_limits) {
+    rate_limiter limiter(where(),
+                         {{"a", fixed_window{.limit = 6, .window = 1000s}},
+                          {"z", sliding_log{.limit = 8, .window = 1000s}}},
+                         {.prefix = ground_->prefix()});
+    auto& engine = *where().engine();
+    const auto soon = [&] { return engine.time().now() + 20s; };
+    const std::string key = ground_->prefix() + "{w}:";
+    ASSERT_TRUE(engine.execute(words("SET", key + "z", "of another program"), soon()));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(limiter.take("w").error(), errc::corrupt);
+    ASSERT_TRUE(engine.execute(words("DEL", key + "z"), soon()));
+    EXPECT_EQ(limiter.take("w", 6).value().allowed, true) << "nothing was taken";
 }
 
 TEST_P(rate_limiter_conformance, a_reservation_is_one_trip_and_tells_the_delay) {

@@ -188,10 +188,10 @@ public:
         const bool fits = op == model_op::give || asked <= credit_;
         decision made{.allowed = fits, .limit = limit_};
         if (!fits) made.retry_after = time_of(asked - credit_);
-        if (op == model_op::take && fits) {
-            credit_ -= asked;
-            const wide owed = full_ - credit_;
+        if (op != model_op::give && fits) {
+            const wide owed = full_ - credit_ + asked;
             if (owed > at_once_) made.delay = time_of(owed - at_once_);
+            if (op == model_op::take) credit_ -= asked;
         }
         made.remaining = static_cast<std::uint64_t>(credit_ / token_);
         made.reset_after = time_of(full_ - credit_);

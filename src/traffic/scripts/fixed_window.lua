@@ -6,6 +6,16 @@
 -- it; 'look' only looks; 'give' gives back.
 -- Answers {allowed 1|0, used, retry_us, reset_us}, or for 'told' the count alone when allowed.
 
+-- A counter without an end, which another program made, gets one.
+local function window_left(key, window_ms)
+    local left = redis.call('PTTL', key)
+    if left < 0 then
+        redis.call('PEXPIRE', key, window_ms)
+        left = tonumber(window_ms)
+    end
+    return left * 1000
+end
+
 local function fixed_window(key, n, limit, window_ms, op)
     if op == 'look' or op == 'give' then
         local used = tonumber(redis.call('GET', key) or 0)
@@ -13,13 +23,13 @@ local function fixed_window(key, n, limit, window_ms, op)
         if back > 0 then redis.call('DECRBY', key, back) end
         local allowed = op == 'give' or used + n <= tonumber(limit)
         used = used - back
-        local left = used > 0 and redis.call('PTTL', key) * 1000 or 0
+        local left = used > 0 and math.max(redis.call('PTTL', key), 0) * 1000 or 0
         return {allowed and 1 or 0, used, allowed and 0 or left + 1000, left}
     end
     local used = redis.call('INCRBY', key, n)
     if used > tonumber(limit) then
         redis.call('DECRBY', key, n)
-        local left = redis.call('PTTL', key) * 1000
+        local left = window_left(key, window_ms)
         return {0, used - n, left + 1000, left}
     end
     if used == tonumber(n) then
@@ -27,5 +37,5 @@ local function fixed_window(key, n, limit, window_ms, op)
         return {1, used, 0, window_ms * 1000}
     end
     if op == 'told' then return used end
-    return {1, used, 0, redis.call('PTTL', key) * 1000}
+    return {1, used, 0, window_left(key, window_ms)}
 end

@@ -35,7 +35,8 @@ end
 local op = ARGV[1] ~= '' and ARGV[1] or nil
 local answers, taken = {}, {}
 for i = 1, #KEYS do
-    local answer = ask(i, op)
+    local good, answer = pcall(ask, i, op)
+    if not good and type(answer) ~= 'table' then answer = redis.error_reply(answer) end
     if type(answer) == 'table' and answer.err then
         for _, other in ipairs(taken) do ask(other, 'undo') end
         return answer
