@@ -159,6 +159,7 @@ private:
     void connected(std::unique_ptr<wire> line);
     void not_connected(error e, ticket_list& settled);
     void poll_channels();
+    void service_ready();
     void expire_queued(time_point now, ticket_list& settled);
     void drop(channel& c);
     void start_thread();

@@ -64,6 +64,7 @@ void link::connect(lock& held) {
             more = !stopping_;
         }
         settle(told, nullptr);
+        service_ready();  // those in flight on a retired connection do not wait for the next one
         return more;
     };
     auto address = where_(deadline);
@@ -185,6 +186,21 @@ void link::poll_channels() {
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));
+    }
+}
+
+void link::service_ready() {
+    std::vector<channel*> mine;
+    {
+        const lock held(mutex_);
+        for (const auto& c : channels_) {
+            if (c->reader == channel::role::thread) mine.push_back(c.get());
+        }
+    }
+    for (channel* c : mine) {
+        pollfd one{.fd = c->line->stream().fd(), .events = POLLIN, .revents = 0};
+        const int ready = ::poll(&one, 1, 0);
+        static_cast<void>(service(*c, ready > 0 ? one.revents : short{0}, nullptr));
     }
 }
 

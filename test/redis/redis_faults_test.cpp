@@ -186,6 +186,27 @@ TEST_F(redis_faults, a_black_hole_ends_every_call_by_its_deadline) {
     test::wait_for("recovery", [&] { return run(words("PING"), 1s).has_value(); });
 }
 
+// The first one to be late makes the connection retire, and the next connection hangs as well: those
+// that are in flight on the old one do not wait for it.
+TEST_F(redis_faults, who_is_in_flight_does_not_wait_for_the_next_connection) {
+    test::redis_server stuck;
+    const auto engine = open(stuck.port(), "?connect_timeout=60s&connections=1");
+    ASSERT_TRUE(engine->execute(words("PING"), in(5s)));
+    stuck.pause();
+    const time_point start = system_clock().now();
+    std::vector<std::thread> all;
+    for (int i = 0; i < 8; ++i) {
+        all.emplace_back([&, i] {
+            std::this_thread::sleep_for(40ms * i);  // style: allow clock, because they are apart
+            EXPECT_FALSE(engine->execute(words("INCR", "n"), in(200ms)));
+        });
+    }
+    for (auto& one : all) one.join();
+    EXPECT_LT(system_clock().now() - start, 30s)
+        << "by their deadlines, not by the connect timeout";
+    stuck.resume();
+}
+
 TEST_F(redis_faults, submitted_commands_end_by_their_deadline_too) {
     ASSERT_TRUE(run(words("PING")));
     proxy_->black_hole();
