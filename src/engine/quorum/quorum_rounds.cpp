@@ -176,6 +176,14 @@ void quorum_rounds::note_undone(round& one, quorum_machine::step& step, time_poi
         const std::scoped_lock guard(one.mutex);
         undone = one.machine.undone();
     }
+    // Only what this step undoes: of the other nodes the machine knows what was when it began.
+    std::vector<bool> here(undone.size());
+    for (const auto& what : step.sends) {
+        if (undoes(what)) here[what.node] = true;
+    }
+    for (std::size_t node = 0; node < undone.size(); ++node) {
+        if (!here[node]) undone[node] = {};
+    }
     const quorum_places::asker who = asker_of(one.machine.request());
     if (!places_.undoing(who, undone, one.look, now)) std::erase_if(step.sends, undoes);
 }
