@@ -25,9 +25,9 @@ struct shared_notes {
 };
 
 boost::asio::awaitable<void> sleep_until(time_point when) {
-    const duration left = when - system_clock().now();
-    if (left <= duration::zero()) co_return;
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, left);
+    const time_point now = system_clock().now();
+    if (when <= now) co_return;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, when - now);
     co_await timer.async_wait(token);
 }
 

@@ -90,6 +90,9 @@ result<std::string> read_file(const std::string& name) {
 
 void add_engine_options(CLI::App& to, engine_options& options) {
     to.add_option("--engine", options.url, "Where it is kept")
+        ->check([](const std::string& said) {  // an unset variable of a script, most likely
+            return said.empty() ? "is empty: say where, or leave it out" : std::string();
+        })
         ->type_name("URL")
         ->default_str("$HOLDFAST_ENGINE, or a file of yours");
     to.add_option("--engine-file", options.file, "A file whose first line is the URL")

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 import ground
-from ground import SUCCESS, UNKNOWN, USAGE, Case, Terminal, holdfast
+from ground import FAILURE, SUCCESS, UNKNOWN, USAGE, Case, Terminal, holdfast
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 
@@ -186,6 +186,23 @@ class CommandLine(Case):
         plain, code = on_a_terminal("demo", NO_COLOR="1")
         self.assertEqual(code, SUCCESS, plain)
         self.assertNotIn("\x1b[", plain)
+
+    def test_an_empty_engine_is_told_and_not_taken_for_none(self):
+        done = holdfast("lock", "ls", "--engine", "")
+        self.assertEqual(done.returncode, USAGE, done.stdout)
+        self.assertIn("--engine", done.stderr)
+
+    def test_output_that_could_not_be_written_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([ground.PROGRAM, "doctor", "--help"], stdout=full, check=False,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, FAILURE)
+        self.assertIn("standard output", done.stderr)
+
+    def test_coroutines_are_measured_and_come_to_an_end(self):
+        figure = self.figures("locks", "--engine", "memory:", "--tasks", "4", "--seconds", "1",
+                              "--rounds", "1")[0]
+        self.assertLess(0, figure["per_second"])
 
     def expect_percentiles(self, value):
         self.assertEqual(set(value), {"p50", "p99"})

@@ -259,6 +259,18 @@ class Run:
             self.assertEqual(self.run_it("c", "--rate", "2/hour", "--", "true").returncode,
                              expected)
 
+    def test_what_was_lost_while_it_waited_at_a_gate_never_begins(self):
+        self.assertEqual(self.run_it("g", "--cooldown", "4s", "--", "true").returncode, SUCCESS)
+        begun = self.work / "begun"
+        waiting = self.start_it("g", "--cooldown", "4s", "--wait", "60s", "--ttl", "1s", "--",
+                                "touch", str(begun))
+        wait_until(lambda: not self.is_free("g"), "it holds, and waits for the cooldown")
+        broken = holdfast("lock", "break", "g", "--yes", "--reason", "a test",
+                          HOLDFAST_ENGINE=self.engine.url)
+        self.assertEqual(broken.returncode, SUCCESS, broken.stderr)
+        self.assertEqual(waiting.wait(60), LOST)
+        self.assertFalse(begun.exists())
+
     def test_shared_run_together_and_keep_others_out(self):
         ready = [self.work / f"ready{i}" for i in range(2)]
         readers = [self.start_it("a", "--shared", "--", "sh", "-c", f"touch {one}; exec sleep 1000")

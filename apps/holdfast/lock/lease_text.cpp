@@ -4,8 +4,11 @@
 #include "json_text.hpp"
 #include "time_text.hpp"
 
+#include <holdfast/names.hpp>
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace holdfast::app {
@@ -19,11 +22,25 @@ bool is_known(const client_label& who) {
     return who != client_label{};
 }
 
+// Another client's words about itself: a terminal must not obey them.
+std::string harmless(const std::string& said) {
+    std::string out = said;
+    const bool text = is_utf8(said);
+    std::ranges::replace_if(
+        out,
+        [&](char c) {
+            const auto byte = static_cast<unsigned char>(c);
+            return byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !text);
+        },
+        '?');
+    return out;
+}
+
 void put(json_object& to, const client_label& who) {
     if (!is_known(who)) return;
-    to.put("host", who.host);
+    to.put("host", harmless(who.host));
     to.put("pid", who.pid);
-    to.put("program", who.program);
+    to.put("program", harmless(who.program));
 }
 
 void put(json_object& to, std::string_view name, const std::optional<wall_time>& when) {
@@ -56,7 +73,7 @@ std::string to_json(const waiter_info& waiter) {
 
 std::string show_who(const client_label& who) {
     if (!is_known(who)) return "unknown";
-    return fmt::format("{} on {} ({})", who.program, who.host, who.pid);
+    return fmt::format("{} on {} ({})", harmless(who.program), harmless(who.host), who.pid);
 }
 
 std::string show_holders(const lease_info& info) {

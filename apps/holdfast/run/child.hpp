@@ -42,7 +42,8 @@ public:
         int why;
     };
 
-    /// Starts it in a group of its own; `before` is called with the group before anything runs.
+    /// Starts it in a group of its own; `before` is called with the group before anything runs, and
+    /// answers whether it may. If not, `why` is 0.
     /// Requires: `signals` is open; !words.empty().
     template <class Before>
     [[nodiscard]] static std::expected<child, not_started> start(const plan& what,
@@ -50,8 +51,10 @@ public:
                                                                  Before before) {
         auto forked = fork_it(what, signals);
         if (!forked) return std::unexpected(forked.error());
-        before(forked->group());
-        return std::move(*forked).go();
+        if (before(forked->group())) return std::move(*forked).go();
+        forked->send(SIGKILL);
+        forked->bury();
+        return std::unexpected(not_started{0});
     }
 
     [[nodiscard]] pid_t group() const noexcept { return pid_; }

@@ -88,10 +88,10 @@ exit_code run_job::run() {
     ::program_invocation_short_name = label.data();
     auto on = open_shared(options_.engine);
     if (!on) return complain(on.error());
+    gates gate(*on, options_);  // before the line: --wait is for both together
     auto held = waiting_.acquire(*on, options_);
     if (!held) return refused(held.error(), *on);
     tell(fmt::format("holds '{}', fence {}", options_.name, held->fence().value));
-    gates gate(*on, options_);
     const auto passed = gate.pass([this](duration length) { return waiting_.sleep(length); });
     if (!passed) {
         static_cast<void>(std::move(*held).release());
@@ -129,12 +129,18 @@ exit_code run_job::with_lease(lease held, gates& gate) {
         const time_point now = system_clock().now();
         guard_.watch(group, now + held.remaining());
         if (::isatty(STDIN_FILENO) == 1) front.give(group);
+        return held.held();  // and not lost at a gate, or in a pause of ours
     });
     if (!command) {
         front.take_back(::getpgrp());
+        guard_.watch(0, {});
         gate.forget();
+        const bool lost = !held.held();
+        const std::string why = lost ? why_lost(held) : std::string();
         static_cast<void>(std::move(held).release());
-        return cannot_start(command.error().why);
+        if (command.error().why != 0) return cannot_start(command.error().why);
+        complain(fmt::format("'{}' was lost before the command began: {}", options_.name, why));
+        return exit_code::lost;
     }
     supervision watch({*command, held, guard_, signals_, front},
                       {grace_of(options_), [](std::string_view text) { complain(text); }});
@@ -166,7 +172,13 @@ exit_code run_job::give_back(lease held, const supervision::ending& end) const {
                              released.error().detail));
         return exit_code::lost;
     }
-    tell(released ? fmt::format("gave '{}' back", options_.name) : released.error().detail);
+    if (released) {
+        tell(fmt::format("gave '{}' back", options_.name));
+    } else {
+        complain(
+            fmt::format("'{}' could not be given back, and is free only when its time is over: {}",
+                        options_.name, released.error().detail));
+    }
     return passed_through(end.code);
 }
 

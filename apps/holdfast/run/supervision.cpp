@@ -31,6 +31,8 @@ constexpr duration short_nap = 10ms;
 // Whoever does not die by SIGKILL hangs in the kernel; we do not wait for that.
 constexpr duration after_kill = 2s;
 
+}  // namespace
+
 std::string why_lost(const lease& held) {
     switch (held.reason()) {
         case loss_reason::broken:
@@ -39,8 +41,6 @@ std::string why_lost(const lease& held) {
         default: return "its lease ran out before it could be renewed";
     }
 }
-
-}  // namespace
 
 supervision::supervision(parts on, settings how)
     : on_(on),

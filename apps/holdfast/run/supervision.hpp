@@ -25,6 +25,9 @@
 /// ends is ended too, the same way, before the lease is given back.
 namespace holdfast::app {
 
+/// In words. Requires: it was.
+[[nodiscard]] std::string why_lost(const lease& held);
+
 class supervision {
 public:
     struct parts {

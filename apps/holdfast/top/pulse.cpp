@@ -24,9 +24,6 @@ std::optional<double> per_second(const std::optional<std::uint64_t>& before,
     return static_cast<double>(*now - *before) / seconds;
 }
 
-// A fence is raised to the time of day when a connection is made; that is no grant.
-constexpr double no_engine_is_so_fast = 10e6;
-
 }  // namespace
 
 pulse_meter::counts pulse_meter::ask(client& on) {
@@ -36,6 +33,11 @@ pulse_meter::counts pulse_meter::ask(client& on) {
     const time_point give_up = engine.time().now() + std::chrono::seconds(1);
     if (const auto fence = engine.execute(words("GET", "holdfast:fence").idempotent(), give_up)) {
         now.fences = number(fence->text());
+    }
+    if (const auto time = engine.execute(words("TIME").idempotent(), give_up);
+        time && time->elements().size() == 2) {
+        const auto seconds = number(time->elements()[0].text());
+        if (seconds) now.time_us = *seconds * 1'000'000;
     }
     if (const auto info = engine.execute(words("INFO", "stats").idempotent(), give_up)) {
         const auto fields = parse_info(info->text());
@@ -59,8 +61,11 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
             handed_over += change.type == lease_change::kind::handed_over ? 1 : 0;
         }
         found.handed_over = handed_over / seconds;
-        found.acquired = per_second(before_.fences, now.fences, seconds);
-        found.from_counter = found.acquired.value_or(no_engine_is_so_fast) < no_engine_is_so_fast;
+        // A connection that is made raises the counter to the time of day, which it lags behind
+        // otherwise: then the difference is no number of grants.
+        const bool raised = now.fences && before_.time_us && *now.fences >= *before_.time_us;
+        if (!raised) found.acquired = per_second(before_.fences, now.fences, seconds);
+        found.from_counter = found.acquired.has_value();
         if (!found.from_counter) found.acquired = (acquired + handed_over) / seconds;
         found.expired = per_second(before_.expired, now.expired, seconds);
     }

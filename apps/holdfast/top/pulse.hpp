@@ -32,6 +32,7 @@ public:
 private:
     struct counts {
         std::optional<std::uint64_t> fences;
+        std::optional<std::uint64_t> time_us;  ///< The server's time of day.
         std::optional<std::uint64_t> expired;
     };
     [[nodiscard]] static counts ask(client& on);
