@@ -186,8 +186,8 @@ TEST_F(redis_faults, a_black_hole_ends_every_call_by_its_deadline) {
     test::wait_for("recovery", [&] { return run(words("PING"), 1s).has_value(); });
 }
 
-// The first one to be late makes the connection retire, and the next connection hangs as well: those
-// that are in flight on the old one do not wait for it.
+// The first one to be late makes the connection retire, and the next connection hangs as well:
+// those that are in flight on the old one do not wait for it.
 TEST_F(redis_faults, who_is_in_flight_does_not_wait_for_the_next_connection) {
     test::redis_server stuck;
     const auto engine = open(stuck.port(), "?connect_timeout=60s&connections=1");

@@ -10,21 +10,24 @@
 namespace holdfast::app {
 namespace {
 
-constexpr int bar_columns = 16;
+constexpr int longest_bar = 16;
 constexpr int left_columns = 10;
 constexpr int waiting_columns = 7;
-constexpr int fixed = bar_columns + left_columns + waiting_columns + 4;  // with the blanks between
+constexpr int fixed = left_columns + waiting_columns + 4;  // with the blanks between
 
-/// How wide the two columns are that hold other people's words.
+/// How wide the bar is, and the two columns that hold other people's words.
 struct widths {
     int name;
+    int bar;
     int holder;
 };
 
 widths share_out(int columns) {
-    const int rest = columns - fixed;
-    const int name = std::max(8, rest * 2 / 5);
-    return {name, std::max(0, rest - name)};
+    constexpr int least_name = 8;
+    const int bar = std::clamp(columns - fixed - least_name - 2, 0, longest_bar);
+    const int rest = columns - fixed - bar;
+    const int name = std::max(least_name, rest * 2 / 5);
+    return {name, bar, std::max(0, rest - name)};
 }
 
 // Exactly so many columns: cut with an ellipsis, or filled with blanks.
@@ -50,7 +53,7 @@ std::string repeated(std::string_view text, int count) {
     return out;
 }
 
-std::string bar(const lease_info& it, const top_view& view, const terminal& out) {
+std::string bar(const lease_info& it, const top_view& view, int wide, const terminal& out) {
     double share = 1;
     if (it.remaining) {
         const auto full = view.full.find(it.name);
@@ -59,10 +62,9 @@ std::string bar(const lease_info& it, const top_view& view, const terminal& out)
                                           : static_cast<double>(it.remaining->count()) /
                                                 static_cast<double>(whole.count());
     }
-    const int lit = std::clamp(static_cast<int>(share * bar_columns + 0.5), 0, bar_columns);
+    const int lit = std::clamp(static_cast<int>(share * wide + 0.5), 0, wide);
     const paint colour = share > 0.5 ? paint::green : share > 0.2 ? paint::yellow : paint::red;
-    return out.in(colour, repeated("━", lit)) +
-           out.in(paint::dim, repeated("─", bar_columns - lit));
+    return out.in(colour, repeated("━", lit)) + out.in(paint::dim, repeated("─", wide - lit));
 }
 
 std::string rate(const std::optional<double>& value) {
@@ -71,7 +73,7 @@ std::string rate(const std::optional<double>& value) {
 
 std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
     const std::string waiting = it.waiters == 0 ? "" : std::to_string(it.waiters);
-    return fit(it.name, wide.name) + " " + bar(it, view, out) + " " +
+    return fit(it.name, wide.name) + " " + bar(it, view, wide.bar, out) + " " +
            fit(show_left(it.remaining), left_columns) + " " +
            out.in(paint::yellow, fit(waiting, waiting_columns)) + " " +
            fit(show_holders(it), wide.holder);
@@ -102,7 +104,7 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
     lines.push_back(view.trouble.empty() ? std::string()
                                          : out.in(paint::red, fit(view.trouble, size.columns)));
     const widths wide = share_out(size.columns);
-    lines.push_back(out.in(paint::bold, fit("NAME", wide.name) + " " + fit("", bar_columns) + " " +
+    lines.push_back(out.in(paint::bold, fit("NAME", wide.name) + " " + fit("", wide.bar) + " " +
                                             fit("LEFT", left_columns) + " " +
                                             fit("WAITING", waiting_columns) + " " +
                                             fit("HOLDER", wide.holder)));
