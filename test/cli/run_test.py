@@ -312,6 +312,14 @@ class Run:
         self.assertEqual(term.end(), 6)
         self.assertEqual(term.text.count("got it"), 1)
 
+    def test_ctrl_c_that_ends_the_command_ends_a_script_around_it_too(self):
+        term = Terminal("run", "a", "--", "sh", "-c", "echo ready; exec sleep 1000",
+                        HOLDFAST_ENGINE=self.engine.url)
+        term.read_until(lambda text: "ready" in text, "the command starts")
+        term.type("\x03")
+        self.assertEqual(term.end(), -signal.SIGINT)
+        self.assertTrue(self.is_free("a"))
+
     def test_the_command_reads_keys_from_the_terminal(self):
         term = Terminal("run", "a", "--", "sh", "-c", "echo ready; read line; echo \"<$line>\"",
                         HOLDFAST_ENGINE=self.engine.url)

@@ -197,6 +197,9 @@ exit_code run_command(const run_options& options) {
         asked = job.asked_to_end();
     }
     if (asked) signals->die_of(*asked);
+    // Ctrl-C went to the command alone. A script that runs us must learn that it was meant as well.
+    const bool broken_off = static_cast<int>(code) == 128 + SIGINT;
+    if (broken_off && ::isatty(STDIN_FILENO) == 1) signals->die_of(SIGINT);
     return code;
 }
 
