@@ -66,7 +66,7 @@ TEST_P(lease_seam_permit, gets_back_what_a_dead_holder_had_at_its_ttl_and_not_be
     ASSERT_TRUE(takes(one, a, permits(2, 3)));
     bed->pass(ttl / 2);
     ASSERT_TRUE(takes(two, b, permits(1, 3)));
-    const duration rest = std::min<duration>(ttl / 20, 500ms);
+    const duration rest = std::min<duration>(ttl / 3, 500ms);
     bed->pass(ttl / 2 - rest);
     const auto head = waits(two, c, permits(2, 3));
     EXPECT_LE(head.look_after, rest + 3ms);

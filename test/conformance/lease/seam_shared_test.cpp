@@ -75,7 +75,7 @@ TEST_P(lease_seam_shared, frees_the_writer_at_the_ttl_of_a_dead_reader_and_not_b
     ASSERT_TRUE(takes(two, b, shared));
     ASSERT_TRUE(releases(two, b, shared));
     ASSERT_TRUE(takes(two, b, shared));  // lives; a has died
-    const duration rest = std::min<duration>(ttl / 20, 500ms);
+    const duration rest = std::min<duration>(ttl / 3, 500ms);
     bed->pass(ttl / 2 - rest);
     const auto head = waits(two, c, exclusively);
     EXPECT_LE(head.look_after, rest + 3ms) << "it is told when the first of them ends";
