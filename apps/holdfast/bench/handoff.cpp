@@ -45,6 +45,7 @@ struct measured {
     std::vector<double> references;
     std::vector<double> round_trips_us;
     std::vector<double> ratios;
+    std::vector<double> client_cpu;
     std::vector<double> server_cpu;
     std::vector<double> commands;
     std::vector<std::uint64_t> acquired;
@@ -65,13 +66,16 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
         .local_passes = static_cast<std::uint32_t>(options.local_passes),
         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
     const auto before = engine.account();
+    const double cpu = own_cpu_seconds() + children_cpu_seconds();
     const auto found = run_contest(engine.url, wanted);
+    const double used = own_cpu_seconds() + children_cpu_seconds() - cpu;
     if (!found) return std::unexpected(found.error());
     const auto total = static_cast<double>(
         std::accumulate(found->acquired.begin(), found->acquired.end(), std::uint64_t{0}));
     if (const auto after = engine.account(); after && before && total > 0) {
         seen.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / total);
     }
+    if (total > 0) seen.client_cpu.push_back(used * 1e6 / total);
     if (found->commands > 0) {
         seen.commands.push_back(static_cast<double>(found->commands) / total);
     }
@@ -130,11 +134,13 @@ figure figure_of(const handoff_options& options, const bench_engine& engine, mea
                                            median(seen.references)},
                .ratio = median(seen.ratios),
                .ratio_rounds = spread_of(seen.ratios),
+               .client_cpu_us = known(seen.client_cpu),
                .server_cpu_us = known(seen.server_cpu),
                .per_worker = extent{least, most},
                .commands_per_op = known(seen.commands)};
     const double trip = median(seen.round_trips_us);
     if (options.readers == 0) {
+        if (seen.handoff_us.empty()) return out;  // nobody waited
         out.handoff_us = percentiles_of(seen.handoff_us);
         out.handoff_round_trips = out.handoff_us->p50 / trip;
         return out;

@@ -38,7 +38,14 @@ struct way_log {
     std::vector<double> p50;
     std::vector<double> p99;
     std::vector<double> cpu;
+    std::vector<double> server_cpu;
 
+    /// What the server did meanwhile.
+    void add_cost(const std::optional<server_account>& before,
+                  const std::optional<server_account>& after, double pairs) {
+        if (!before || !after || pairs <= 0) return;
+        server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / pairs);
+    }
     void add(const bench::pairs_result& r, double reference) {
         rates.push_back(r.pairs_per_second);
         ratios.push_back(r.pairs_per_second / reference);
@@ -63,12 +70,21 @@ result<void> round(const raw_options& options, const bench_engine& engine, progr
         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
     auto redis = open_redis(engine.url);
     if (!redis) return std::unexpected(std::move(redis.error()));
-    shown.step("threads");
-    const auto threads = bench::pairs_by_threads(**redis, wanted);
-    shown.step("coroutines");
-    const auto coroutines = bench::pairs_by_coroutines(**redis, wanted);
-    shown.step("blocking connections");
-    const auto blocking = bench::pairs_by_blocking_pool(host, port, wanted);
+    const auto measure = [&](const char* name, way_log& log, const auto& run) {
+        shown.step(name);
+        const auto before = engine.account();
+        bench::pairs_result r = run();
+        const double seconds = std::chrono::duration<double>(wanted.length).count();
+        log.add_cost(before, engine.account(), r.pairs_per_second * seconds);
+        return r;
+    };
+    const auto threads =
+        measure("threads", seen.threads, [&] { return bench::pairs_by_threads(**redis, wanted); });
+    const auto coroutines = measure("coroutines", seen.coroutines,
+                                    [&] { return bench::pairs_by_coroutines(**redis, wanted); });
+    const auto blocking = measure("blocking connections", seen.blocking, [&] {
+        return bench::pairs_by_blocking_pool(host, port, wanted);
+    });
     for (const auto* r : {&threads, &coroutines, &blocking}) {
         if (r->failures == 0 && r->pairs_per_second > 0) continue;
         return fail(errc::unavailable, fmt::format("{}: {} pairs failed; the first: {}", r->way,
@@ -86,6 +102,10 @@ result<void> round(const raw_options& options, const bench_engine& engine, progr
     return {};
 }
 
+std::optional<double> known(const std::vector<double>& values) {
+    return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
 figure figure_of(const std::string& name, const way_log& log, const raw_options& options,
                  const bench_engine& engine, const measured& seen) {
     const bool pipelined = options.threads >= enough_to_fill_a_pipeline;
@@ -101,6 +121,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
             .ratio = median(log.ratios),
             .ratio_rounds = spread_of(log.ratios),
             .client_cpu_us = median(log.cpu),
+            .server_cpu_us = known(log.server_cpu),
             .pair_us = percentiles{median(log.p50), median(log.p99)}};
 }
 
