@@ -123,16 +123,18 @@ void limit_plan::put_own(question& q, limit_op op, std::uint64_t n,
     if (kind_ == 'g') {
         q.word(signed_cost(op, n));
         q.word(bound(extra));
-        if (unit_ == 1 && extra.floor == 0) return;
+        if (unit_ == 1 && !extra.block && !extra.until) return;
         q.word(unit_);
-        if (extra.floor != 0) q.word(extra.floor);
+        if (extra.block || extra.until) q.word(extra.floor);
+        if (extra.until) q.word(*extra.until);
         return;
     }
     q.word(n);
     q.word(capacity_);
     q.word(window_);
     if (kind_ == 'c') q.word(parts_);
-    if (op != limit_op::take) q.word(op_word(op));
+    if (op != limit_op::take || extra.block) q.word(extra.block ? "block" : op_word(op));
+    if (extra.until) q.word(*extra.until);
 }
 
 void limit_plan::put_told(question& q, std::uint64_t n) const {
@@ -185,10 +187,12 @@ decision limit_plan::bucket_decision(std::int64_t level, limit_op op, std::uint6
 result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint64_t n,
                                   const bucket_extra& extra) const {
     if (kind_ == 'g') {
-        if (answered.type() != reply::kind::integer) {
+        const bool timed = answered.elements().size() == 2;  // the level, and the server's time
+        if (!timed && answered.type() != reply::kind::integer) {
             return fail(errc::corrupt, "a limit's script answered " + to_string(answered));
         }
-        return bucket_decision(answered.number(), op, n, extra);
+        const reply& level = timed ? answered.elements()[0] : answered;
+        return bucket_decision(level.number(), op, n, extra);
     }
     decision made{.limit = capacity_};
     std::uint64_t used = 0;
@@ -197,7 +201,7 @@ result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint6
         used = static_cast<std::uint64_t>(answered.number());
     } else {
         const auto& parts = answered.elements();
-        if (parts.size() == 4) {
+        if (parts.size() == 4 || parts.size() == 5) {
             made.allowed = parts[0].number() == 1;
             used = static_cast<std::uint64_t>(parts[1].number());
             made.retry_after = std::chrono::microseconds(parts[2].number());
@@ -217,6 +221,13 @@ result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint6
     const duration least = std::chrono::microseconds(1);
     made.retry_after = n > capacity_ ? decision::never : std::max(made.retry_after, least);
     return made;
+}
+
+std::optional<std::int64_t> limit_plan::charged_at(const reply& answered) const {
+    const auto& parts = answered.elements();
+    const std::size_t timed = kind_ == 'g' ? 2 : 5;
+    if (parts.size() != timed) return std::nullopt;
+    return parts.back().number();
 }
 
 // A bucket's answer is its level before, the others' is what is used afterwards.

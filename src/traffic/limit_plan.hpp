@@ -22,8 +22,11 @@ enum class limit_op : std::uint8_t { take, look, give };
 /// What a single request may say beyond how many.
 struct bucket_extra {
     /// How much later than at once a take may have its turn, in parts, if that is not the rule's.
-    std::optional<std::int64_t> wait;
+    std::optional<std::int64_t> wait{};
+    bool block = false;      ///< Tell when it was charged, by the server's time.
     std::int64_t floor = 0;  ///< Charge from this level at least, in parts: for blocks.
+    /// Nothing is given back by what arrives later than this, by the server's time in microseconds.
+    std::optional<std::int64_t> until{};
 };
 
 class limit_plan {
@@ -50,6 +53,9 @@ public:
     void put_told(question& q, std::uint64_t n) const;
     /// The five ARGV of take_several.lua.
     void put_shared(question& q, limit_op op, std::uint64_t n) const;
+
+    /// When a block was charged, by the server's time in microseconds; nothing if it was not.
+    [[nodiscard]] std::optional<std::int64_t> charged_at(const reply& answered) const;
 
     /// Errors: corrupt, if that is no answer of the script.
     [[nodiscard]] result<decision> read(const reply& answered, limit_op op, std::uint64_t n,

@@ -57,20 +57,24 @@ result<decision> limiter_core::take_through_block(std::string_view key, std::uin
 
     const time_point sent = time.now();
     const bucket_extra extra{
-        .wait = std::nullopt,
+        .block = true,
         .floor = plan.is_bucket() ? plan.parts_of(options_.block_life) : std::int64_t{0}};
     if (found.leftover > 0) {
         add(count_.given_back, found.leftover);
-        static_cast<void>(give_back(key, found.leftover));
+        static_cast<void>(give_back(key, found.leftover, found.leftover_end));
     }
-    auto made = exchange(key, limit_op::take, options_.block, extra);
+    const auto said = ask_one(key, limit_op::take, options_.block, extra, give_up());
+    auto made = said ? read_one(key, *said, limit_op::take, options_.block, extra)
+                     : result<decision>(std::unexpected(said.error()));
     token_blocks::fetched got;
     if (made && made->allowed) {
         add(count_.blocks);
         const duration life = plan.block_life(*made, options_.block_life);
+        const auto in_us = std::chrono::floor<std::chrono::microseconds>(life).count();
         got = {.granted = options_.block,
                .spent = n,
                .until = believed_until(sent, life),
+               .server_end = plan.charged_at(said->answer).value_or(0) + in_us,
                .answer = *made};
         made->remaining += options_.block - n;
     } else if (made) {
@@ -86,7 +90,7 @@ result<void> limiter_core::return_blocks() {
     if (!blocks_) return {};
     result<void> outcome;
     for (const auto& rest : blocks_->drain()) {
-        auto given = give_back(rest.key, rest.left);
+        auto given = give_back(rest.key, rest.left, rest.server_end);
         if (given) {
             add(count_.given_back, rest.left);
         } else {
@@ -102,7 +106,7 @@ void limiter_core::abandon_blocks() noexcept {
         const key_text name = key_of(rest.key, limits_.front());
         question q(plans_.front().body(), 1, repeat::never);
         q.word(name.view());
-        plans_.front().put_own(q, limit_op::give, rest.left, {});
+        plans_.front().put_own(q, limit_op::give, rest.left, {.until = rest.server_end});
         command_engine& engine = *where_.engine();
         engine.submit(q.as_command(), later(engine.time().now(), options_.timeout),
                       [](const result<reply>&) {});

@@ -166,18 +166,19 @@ result<decision> limiter_core::take_together(std::string_view key, std::uint64_t
 
 result<decision> limiter_core::ask_always(std::string_view key, limit_op op, std::uint64_t n) {
     if (auto good = fit(key, n); !good) return std::unexpected(good.error());
-    if (op == limit_op::give) return give_back(key, n);
+    if (op == limit_op::give) return give_back(key, n, std::nullopt);
     if (auto refused = more_than_ever(n)) return *std::move(refused);
     return exchange(key, op, n, {});
 }
 
-result<decision> limiter_core::give_back(std::string_view key, std::uint64_t n) {
+result<decision> limiter_core::give_back(std::string_view key, std::uint64_t n,
+                                         std::optional<std::int64_t> until) {
     const auto most = std::ranges::max_element(plans_, {}, &limit_plan::capacity)->capacity();
     if (n > most) {
         return fail(errc::invalid_argument,
                     fmt::format("n is {}: more than the {} that can be taken", n, most));
     }
-    auto given = exchange(key, limit_op::give, n, {});
+    auto given = exchange(key, limit_op::give, n, {.until = until});
     book_.forget(key, where_.engine()->time().now());
     return given;
 }
@@ -191,7 +192,7 @@ result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, du
         return fail(errc::invalid_argument, "max_wait: give it 0 to 366 days");
     }
     const limit_plan& plan = plans_.front();
-    const bucket_extra extra{.wait = plan.parts_of(max_wait), .floor = 0};
+    const bucket_extra extra{.wait = plan.parts_of(max_wait)};
     if (n > plan.most_at_once(extra)) {
         add(count_.refused);
         return decision{.limit = plan.capacity(), .retry_after = decision::never};
@@ -224,7 +225,8 @@ result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op
     q.word(name.view());
     const time_point sent = where_.engine()->time().now();
     std::optional<duration> left;
-    if (plan.is_fixed_window() && op == limit_op::take) left = book_.window_left(key, sent);
+    const bool plain = op == limit_op::take && !extra.block;
+    if (plain && plan.is_fixed_window()) left = book_.window_left(key, sent);
     if (left) {
         plan.put_told(q, n);
     } else {

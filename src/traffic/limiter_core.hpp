@@ -45,7 +45,8 @@ private:
     [[nodiscard]] std::optional<decision> more_than_ever(std::uint64_t n) const;
 
     [[nodiscard]] result<decision> take_through_block(std::string_view key, std::uint64_t n);
-    [[nodiscard]] result<decision> give_back(std::string_view key, std::uint64_t n);
+    [[nodiscard]] result<decision> give_back(std::string_view key, std::uint64_t n,
+                                             std::optional<std::int64_t> until);
     [[nodiscard]] result<decision> take_alone(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> take_together(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> exchange(std::string_view key, limit_op op, std::uint64_t n,

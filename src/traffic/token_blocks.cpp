@@ -55,7 +55,7 @@ token_blocks::outcome token_blocks::take(std::string_view key, std::uint64_t n,
             // What is past its time must not go back: the bucket has refilled, the window is over.
             const std::uint64_t leftover = now < e->until ? e->left : 0;
             e->left = 0;
-            return {.next = step::fetch, .leftover = leftover};
+            return {.next = step::fetch, .leftover = leftover, .leftover_end = e->server_end};
         }
         time_.wait_until(held, e->arrived, give_up);
     }
@@ -72,6 +72,7 @@ void token_blocks::finish(std::string_view key, const fetched& got) {
     if (got.granted > 0) {
         e.left = got.granted - got.spent;
         e.until = got.until;
+        e.server_end = got.server_end;
         e.answer = got.answer;
         e.reset_at = later(time_.now(), got.answer.reset_after);
     }
@@ -84,7 +85,7 @@ std::vector<token_blocks::rest> token_blocks::drain() {
     for (shard& in : shards_) {
         const std::scoped_lock guard(in.mutex);
         for (auto& [key, e] : in.entries) {
-            if (e.left > 0 && now < e.until) out.push_back({key, e.left});
+            if (e.left > 0 && now < e.until) out.push_back({key, e.left, e.server_end});
             e.left = 0;
         }
     }

@@ -29,6 +29,10 @@
 ///   b. N tokens thus fit between a and b + capacity's worth: N <= capacity + rate * (b - a), which
 ///   is what a bucket without blocks promises.
 ///
+/// What is not spent may go back as long as it could be spent. A server that hangs may read that
+/// long after it was sent, so it says until when it counts, by the server's own time, which was
+/// told with the block.
+///
 /// Ends are measured from before the request was sent, less the drift allowance. A process that is
 /// killed takes its block with it: the others have that much less until the bucket has refilled or
 /// the window is over.
@@ -50,8 +54,9 @@ public:
 
     struct outcome {
         step next;
-        decision served{};           ///< If served.
-        std::uint64_t leftover = 0;  ///< If fetch: unspent tokens to give back first.
+        decision served{};              ///< If served.
+        std::uint64_t leftover = 0;     ///< If fetch: unspent tokens to give back first …
+        std::int64_t leftover_end = 0;  ///< … before this, by the server's time.
     };
 
     /// Blocks: while another caller fetches the block of this key, at most until `give_up`.
@@ -61,8 +66,9 @@ public:
     struct fetched {
         std::uint64_t granted = 0;  ///< 0: refused, or no answer.
         std::uint64_t spent = 0;
-        time_point until{};       ///< A grant is spent from until then …
-        time_point not_before{};  ///< … and after a refusal nobody fetches before.
+        time_point until{};           ///< A grant is spent from until then …
+        time_point not_before{};      ///< … and after a refusal nobody fetches before.
+        std::int64_t server_end = 0;  ///< `until` by the server's time, in microseconds.
         decision answer{};
     };
     void finish(std::string_view key, const fetched& got);
@@ -70,6 +76,7 @@ public:
     struct rest {
         std::string key;
         std::uint64_t left;
+        std::int64_t server_end;
     };
     /// Takes out everything that can still be given back.
     [[nodiscard]] std::vector<rest> drain();
@@ -79,6 +86,7 @@ private:
         std::uint64_t left = 0;
         time_point until{};
         time_point not_before{};
+        std::int64_t server_end = 0;
         bool fetching = false;
         decision answer{};
         time_point reset_at{};

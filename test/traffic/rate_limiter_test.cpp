@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "traffic/limit_plan.hpp"
 #include "traffic/traffic_ground.hpp"
 
 #include <holdfast/concurrency_limiter.hpp>
@@ -121,6 +122,32 @@ TEST_P(rate_limiter_conformance, what_a_block_gives_back_is_seen_by_who_was_refu
     EXPECT_FALSE(limiter.take("k", 61).value().allowed);
     EXPECT_TRUE(limiter.return_blocks());
     EXPECT_TRUE(limiter.take("k", 61).value().allowed);
+}
+
+TEST_P(rate_limiter_conformance, what_is_given_back_too_late_is_not_given) {
+    for (const limit_rule& rule :
+         {limit_rule(fixed_window{.limit = 40, .window = 1000s}),
+          limit_rule(sliding_counter{.limit = 40, .window = 1000s}),
+          limit_rule(token_bucket{.capacity = 40, .refill = 1, .period = 1000s})}) {
+        auto limiter = make(rule);
+        const std::string key = "late" + std::to_string(rule.index());
+        ASSERT_TRUE(limiter.take(key, 40).value().allowed);
+        const detail::limit_plan plan(rule);
+        const std::string name = ground_->prefix() + key;
+        auto& engine = *where().engine();
+        const auto give = [&](std::int64_t until) {
+            detail::question q(plan.body(), 1, repeat::never);
+            q.word(name);
+            plan.put_own(q, detail::limit_op::give, 10, {.until = until});
+            const auto said = engine.execute(q.as_command(), engine.time().now() + 20s);
+            ASSERT_TRUE(said) << to_string(said.error());
+            EXPECT_TRUE(plan.read(*said, detail::limit_op::give, 10, {}));
+        };
+        give(1);
+        EXPECT_FALSE(limiter.peek(key, 1).value().allowed) << key;
+        give(std::int64_t{1} << 52);
+        EXPECT_TRUE(limiter.peek(key, 10).value().allowed) << key;
+    }
 }
 
 TEST_P(rate_limiter_conformance, a_key_of_another_kind_takes_from_none_of_several_limits) {

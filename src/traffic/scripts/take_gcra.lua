@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- KEYS  1 state
--- ARGV  1 cost (negative gives back, 0 only looks)  2 bound  [3 parts of a microsecond  [4 floor]]
--- Answers the level before the charge, an integer.
+-- ARGV  1 cost (negative gives back, 0 only looks)  2 bound
+--       [3 parts of a microsecond  [4 floor  [5 until: what comes later (server time, us) looks]]]
+-- Answers the level before the charge, an integer; with a floor {level, server time in us}.
 
 --@include server_time.lua
 
@@ -23,4 +24,7 @@ end
 
 --@include gcra.lua
 
-return gcra(KEYS[1], server_now, ARGV[1], ARGV[2], ARGV[3], ARGV[4])
+local late = ARGV[5] and server_now > tonumber(ARGV[5])
+local level = gcra(KEYS[1], server_now, late and 0 or ARGV[1], ARGV[2], ARGV[3], ARGV[4])
+if ARGV[4] and type(level) == 'number' then return {level, server_now} end
+return level

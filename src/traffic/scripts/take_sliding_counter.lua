@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- KEYS  1 counts
--- ARGV  1 how many  2 limit  3 width_us of a part  4 parts, negative for unbiased  [5 look | give]
--- Answers as sliding_counter.lua, or {used, how far the part is in, us} for the usual take below.
+-- ARGV  1 how many  2 limit  3 width_us of a part  4 parts, negative for unbiased
+--       [5 look | give | block  [6 until: what comes later (server time, us) only looks]]
+-- Answers as sliding_counter.lua, to a block with the server's time in us behind it; or
+-- {used, how far the part is in, us} for the usual take below.
 
 --@include server_time.lua
 
@@ -27,4 +29,11 @@ end
 
 --@include sliding_counter.lua
 
-return sliding_counter(KEYS[1], server_now, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+local op = ARGV[5]
+if ARGV[6] and server_now > tonumber(ARGV[6]) then op = 'look' end
+if op ~= 'block' then
+    return sliding_counter(KEYS[1], server_now, ARGV[1], ARGV[2], ARGV[3], ARGV[4], op)
+end
+local answer = sliding_counter(KEYS[1], server_now, ARGV[1], ARGV[2], ARGV[3], ARGV[4])
+if not answer.err then answer[5] = server_now end
+return answer
