@@ -82,8 +82,10 @@ OPERATIONS ?= 1000000
 models:  ## A million random operations of each limiter against its model, embedded and on Redis
 	@tools/setup
 	@cmake --preset dev >/dev/null
-	@cmake --build build/dev --parallel $(JOBS) --target limiter_model_test limiter_redis_model_test
+	@cmake --build build/dev --parallel $(JOBS) --target limiter_model_test permit_model_test \
+	  limiter_redis_model_test
 	HOLDFAST_MODEL_OPERATIONS=$(OPERATIONS) build/dev/test/traffic/limiter_model_test
+	HOLDFAST_MODEL_OPERATIONS=$(OPERATIONS) build/dev/test/traffic/permit_model_test
 	HOLDFAST_MODEL_OPERATIONS=$(OPERATIONS) build/dev/test/traffic/limiter_redis_model_test
 
 .PHONY: tidy
