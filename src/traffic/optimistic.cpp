@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -38,6 +39,16 @@ result<void> check_call(const command_place& where, std::span<const std::string_
     }
     return detail::first_failure(
         {detail::check_place(where), detail::check_timeout(options.timeout)});
+}
+
+bool ends_a_transaction(std::string_view word) {
+    std::string upper(word);
+    std::ranges::transform(upper, upper.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    constexpr std::array<std::string_view, 6> those{"MULTI", "EXEC",    "DISCARD",
+                                                    "WATCH", "UNWATCH", "RESET"};
+    return std::ranges::find(those, upper) != those.end();
 }
 
 // The words of the writes as commands, between MULTI and EXEC.
@@ -133,6 +144,12 @@ private:
         }
         if (std::ranges::any_of(writes, [](const auto& words) { return words.empty(); })) {
             return fail(errc::invalid_argument, "a command needs words");
+        }
+        for (const auto& words : writes) {
+            if (!ends_a_transaction(words.front())) continue;
+            return fail(
+                errc::invalid_argument,
+                words.front() + ": begin and end of the transaction are not the decision's");
         }
         return {};
     }

@@ -100,6 +100,14 @@ TEST_P(optimistic_conformance, bad_calls_are_refused) {
         return result<void>();
     };
     EXPECT_EQ(optimistic(where(), {"k"}, wrong).error(), errc::unsupported);
+    for (const char* word : {"MULTI", "exec", "Discard", "UNWATCH"}) {
+        const auto meddles = [&](attempt& now) {
+            now.write({"SET", "meddled", "1"});
+            now.write({word});
+            return result<void>();
+        };
+        EXPECT_EQ(optimistic(where(), {"k"}, meddles).error(), errc::invalid_argument) << word;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(engines, optimistic_conformance, testing::ValuesIn(traffic_engines()),
