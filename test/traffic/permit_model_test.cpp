@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -47,8 +47,8 @@ TEST(permit_model, and_the_embedded_engine_agree_on_every_answer) {
     const std::shared_ptr<command_engine> engine =
         make_memory_engine({.time = &time, .chance = &chance});
     concurrency_limiter limiter(command_place(engine, chance), {.permits = permits, .ttl = ttl});
-    std::mt19937_64 draw(42);
-    const auto below = [&](std::uint64_t n) { return draw() % n; };
+    seeded_entropy draw(42);
+    const auto below = [&](std::uint64_t n) { return draw.below(n); };
     const auto now = [&] { return time.wall().time_since_epoch().count(); };
     permit_model model;
     std::vector<worker> at_work;
