@@ -81,7 +81,10 @@ std::string row(const lease_info& it, const top_view& view, widths wide, const t
 
 // The names that most wait for come first.
 std::vector<lease_info> by_interest(std::vector<lease_info> leases) {
-    std::ranges::stable_sort(leases, std::ranges::greater{}, &lease_info::waiters);
+    std::ranges::sort(leases, [](const lease_info& one, const lease_info& other) {
+        if (one.waiters != other.waiters) return one.waiters > other.waiters;
+        return one.name < other.name;
+    });
     return leases;
 }
 
