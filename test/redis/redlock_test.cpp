@@ -147,7 +147,7 @@ TEST_F(redlock, a_holder_that_loses_the_majority_knows_before_another_can_hold_i
 // that A could not reach.
 TEST_F(redlock, a_server_that_was_restarted_empty_has_no_vote_until_what_it_forgot_is_over) {
     constexpr std::string_view quarantined =
-        "?quarantine=3s&node_timeout=300ms&connect_timeout=300ms&backoff_max=100ms";
+        "?quarantine=6s&node_timeout=300ms&connect_timeout=300ms&backoff_max=100ms";
     test::fault_proxy to_fourth(servers[3]->port());
     test::fault_proxy to_fifth(servers[4]->port());
     auto ports = ports_of(servers);
@@ -159,14 +159,18 @@ TEST_F(redlock, a_server_that_was_restarted_empty_has_no_vote_until_what_it_forg
     ASSERT_TRUE(two.mutex("first").acquire({.ttl = 1s, .wait = 20s}));
     to_fourth.refuse();
     to_fifth.refuse();
-    const auto held = one.mutex("job").acquire({.ttl = 3s, .wait = 5s}).value();
+    const auto held = one.mutex("job").acquire({.ttl = 6s, .wait = 5s}).value();
     servers[0]->pause();
     servers[1]->pause();
     servers[2]->restart();
     EXPECT_TRUE(held.held());
-    const auto got = two.mutex("job").try_acquire({.ttl = 1s});
-    ASSERT_FALSE(got) << "two of five and one that forgot";
-    EXPECT_NE(got.error().detail.find("QUARANTINE"), std::string::npos) << got.error().detail;
+    bool told = false;
+    while (!told && held.held()) {  // the first that come may find it not there yet
+        const auto got = two.mutex("job").try_acquire({.ttl = 1s});
+        ASSERT_TRUE(!got || !held.held()) << "two of five and one that forgot";
+        told = !got && got.error().detail.find("QUARANTINE") != std::string::npos;
+    }
+    EXPECT_TRUE(told);
     auto next = two.mutex("job").acquire({.ttl = 3s, .wait = 20s});
     ASSERT_TRUE(next) << to_string(next.error());
     EXPECT_FALSE(held.held()) << "never two who believe";
