@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -42,6 +43,15 @@ protected:
     }
     void wait_for_waiters(std::uint32_t count) {
         wait_for("waiters in line", [&] { return waiting() == count; });
+    }
+    /// Lets time pass until it comes, in steps that requests on their way can keep up with.
+    template <class Result>
+    Result pass_until(std::future<Result>& coming) {
+        using std::chrono::milliseconds;
+        while (coming.wait_for(milliseconds(1)) != std::future_status::ready) {
+            bed->pass(milliseconds(20));
+        }
+        return coming.get();
     }
     /// Whoever left stands in no line. In a quorum the majority knows at once, the others soon.
     void expect_nobody_waits() {

@@ -110,8 +110,7 @@ TEST_P(mutex_promise, a_wait_that_runs_out_of_time_leaves_nothing_behind) {
     auto waiter =
         std::async(std::launch::async, [&] { return two.mutex("job").acquire(options(ttl / 4)); });
     wait_for_waiters(1);
-    bed->pass(ttl / 4 + 1ms);
-    EXPECT_EQ(waiter.get().error(), errc::timed_out);
+    EXPECT_EQ(pass_until(waiter).error(), errc::timed_out);
     expect_nobody_waits();
 }
 
@@ -296,8 +295,7 @@ TEST_P(mutex_promise, who_waits_behind_others_of_its_client_can_time_out_and_be_
     auto late =
         std::async(std::launch::async, [&] { return one.mutex("job").acquire(options(ttl / 4)); });
     wait_for("all to wait", [&] { return one.statistics().waiting == 3; });
-    bed->pass(ttl / 4 + 1ms);
-    EXPECT_EQ(late.get().error(), errc::timed_out);
+    EXPECT_EQ(pass_until(late).error(), errc::timed_out);
     stop.request_stop();
     EXPECT_EQ(behind.get().error(), errc::cancelled);
     EXPECT_EQ(first.get().error(), errc::cancelled);

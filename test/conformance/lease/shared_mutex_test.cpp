@@ -241,8 +241,7 @@ TEST_P(shared_promise, a_reader_whose_wait_is_over_leaves_nothing_behind) {
         return two.shared_mutex("job").acquire_shared(options(ttl / 4));
     });
     wait_for_waiters(1);
-    bed->pass(ttl / 4 + 1ms);
-    EXPECT_EQ(waiter.get().error(), errc::timed_out);
+    EXPECT_EQ(pass_until(waiter).error(), errc::timed_out);
     expect_nobody_waits();
     ASSERT_TRUE(std::move(held).release());
     EXPECT_TRUE(bed->leftovers().empty());
