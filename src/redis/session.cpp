@@ -4,6 +4,7 @@
 // command may rightly take longer than reply_timeout.
 #include "redis/session.hpp"
 
+#include "core/command_word.hpp"
 #include "redis/encode.hpp"
 #include "runtime/fork_watch.hpp"
 
@@ -12,21 +13,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <utility>
 
 namespace holdfast::redis {
 namespace {
-
-bool same_word(std::string_view a, std::string_view b) {
-    return std::ranges::equal(
-        a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
-}
-
-bool among(std::string_view word, std::span<const std::string_view> list) {
-    return std::ranges::any_of(list, [&](std::string_view one) { return same_word(word, one); });
-}
 
 bool quiet(transport& stream) {
     char byte = 0;
@@ -42,9 +33,9 @@ trace trace_of(std::string_view command_name) noexcept {
     constexpr std::array<std::string_view, 11> stained{
         "SELECT",     "AUTH",    "HELLO", "CLIENT",   "SUBSCRIBE", "PSUBSCRIBE",
         "SSUBSCRIBE", "MONITOR", "RESET", "READONLY", "ASKING"};
-    if (among(command_name, watching)) return trace::watching;
-    if (among(command_name, clean)) return trace::clean_again;
-    if (among(command_name, stained)) return trace::stained;
+    if (detail::is_among(command_name, watching)) return trace::watching;
+    if (detail::is_among(command_name, clean)) return trace::clean_again;
+    if (detail::is_among(command_name, stained)) return trace::stained;
     return trace::none;
 }
 

@@ -99,12 +99,12 @@ std::int64_t limit_plan::parts_of(duration d) const noexcept {
     return static_cast<std::int64_t>(std::min<wide>(parts, largest));
 }
 
-std::int64_t limit_plan::bound(const bucket_extra& extra) const noexcept {
+std::int64_t limit_plan::bound(const request_extra& extra) const noexcept {
     if (!extra.wait) return full_ + own_wait_;
     return full_ + (queues_ ? std::min(own_wait_, *extra.wait) : *extra.wait);
 }
 
-std::uint64_t limit_plan::most_at_once(const bucket_extra& extra) const noexcept {
+std::uint64_t limit_plan::most_at_once(const request_extra& extra) const noexcept {
     return static_cast<std::uint64_t>(bound(extra) / per_token_);
 }
 
@@ -119,7 +119,7 @@ std::int64_t limit_plan::signed_cost(limit_op op, std::uint64_t n) const noexcep
 }
 
 void limit_plan::put_own(question& q, limit_op op, std::uint64_t n,
-                         const bucket_extra& extra) const {
+                         const request_extra& extra) const {
     if (kind_ == 'g') {
         q.word(signed_cost(op, n));
         q.word(bound(extra));
@@ -164,7 +164,7 @@ void limit_plan::put_shared(question& q, limit_op op, std::uint64_t n) const {
 }
 
 decision limit_plan::bucket_decision(std::int64_t level, limit_op op, std::uint64_t n,
-                                     const bucket_extra& extra) const {
+                                     const request_extra& extra) const {
     const std::int64_t asked = cost(n);
     const std::int64_t most = bound(extra);
     decision made{.limit = capacity_};
@@ -185,7 +185,7 @@ decision limit_plan::bucket_decision(std::int64_t level, limit_op op, std::uint6
 }
 
 result<decision> limit_plan::read(const reply& answered, limit_op op, std::uint64_t n,
-                                  const bucket_extra& extra) const {
+                                  const request_extra& extra) const {
     if (kind_ == 'g') {
         const bool timed = answered.elements().size() == 2;  // the level, and the server's time
         if (!timed && answered.type() != reply::kind::integer) {

@@ -20,7 +20,7 @@ namespace holdfast::detail {
 enum class limit_op : std::uint8_t { take, look, give };
 
 /// What a single request may say beyond how many.
-struct bucket_extra {
+struct request_extra {
     /// How much later than at once a take may have its turn, in parts, if that is not the rule's.
     std::optional<std::int64_t> wait{};
     bool block = false;      ///< Tell when it was charged, by the server's time.
@@ -42,13 +42,13 @@ public:
     /// A time in the bucket's parts, rounded down.
     [[nodiscard]] std::int64_t parts_of(duration d) const noexcept;
     /// The most that a bucket can ever grant in one take with this wait.
-    [[nodiscard]] std::uint64_t most_at_once(const bucket_extra& extra) const noexcept;
+    [[nodiscard]] std::uint64_t most_at_once(const request_extra& extra) const noexcept;
     /// The most parts that a bucket may owe without a wait.
     [[nodiscard]] std::int64_t full() const noexcept { return full_; }
     [[nodiscard]] std::int64_t cost(std::uint64_t n) const noexcept;
 
     /// The ARGV of the rule's own script.
-    void put_own(question& q, limit_op op, std::uint64_t n, const bucket_extra& extra) const;
+    void put_own(question& q, limit_op op, std::uint64_t n, const request_extra& extra) const;
     /// A fixed window's, for a caller that knows when the window ends.
     void put_told(question& q, std::uint64_t n) const;
     /// The five ARGV of take_several.lua.
@@ -59,7 +59,7 @@ public:
 
     /// Errors: corrupt, if that is no answer of the script.
     [[nodiscard]] result<decision> read(const reply& answered, limit_op op, std::uint64_t n,
-                                        const bucket_extra& extra) const;
+                                        const request_extra& extra) const;
 
     /// The script's answer to one who took `n` behind `before` others, made of the answer to all of
     /// them, `total`, who were allowed together.
@@ -70,10 +70,10 @@ public:
     [[nodiscard]] duration block_life(const decision& taken, duration wanted) const noexcept;
 
 private:
-    [[nodiscard]] std::int64_t bound(const bucket_extra& extra) const noexcept;
+    [[nodiscard]] std::int64_t bound(const request_extra& extra) const noexcept;
     [[nodiscard]] std::int64_t signed_cost(limit_op op, std::uint64_t n) const noexcept;
     [[nodiscard]] decision bucket_decision(std::int64_t level, limit_op op, std::uint64_t n,
-                                           const bucket_extra& extra) const;
+                                           const request_extra& extra) const;
     [[nodiscard]] duration time_of(std::int64_t parts) const noexcept;
 
     char kind_;

@@ -56,7 +56,7 @@ result<decision> limiter_core::take_through_block(std::string_view key, std::uin
     if (found.next == token_blocks::step::alone) return take_alone(key, n);
 
     const time_point sent = time.now();
-    const bucket_extra extra{
+    const request_extra extra{
         .block = true,
         .floor = plan.is_bucket() ? plan.parts_of(options_.block_life) : std::int64_t{0}};
     if (found.leftover > 0) {

@@ -192,7 +192,7 @@ result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, du
         return fail(errc::invalid_argument, "max_wait: give it 0 to 366 days");
     }
     const limit_plan& plan = plans_.front();
-    const bucket_extra extra{.wait = plan.parts_of(max_wait)};
+    const request_extra extra{.wait = plan.parts_of(max_wait)};
     if (n > plan.most_at_once(extra)) {
         add(count_.refused);
         return decision{.limit = plan.capacity(), .retry_after = decision::never};
@@ -203,7 +203,7 @@ result<decision> limiter_core::reserve(std::string_view key, std::uint64_t n, du
 }
 
 result<decision> limiter_core::exchange(std::string_view key, limit_op op, std::uint64_t n,
-                                        const bucket_extra& extra) {
+                                        const request_extra& extra) {
     if (named_) return exchange_several(key, op, n);
     const auto said = ask_one(key, op, n, extra, give_up());
     if (!said) return std::unexpected(said.error());
@@ -215,7 +215,7 @@ time_point limiter_core::give_up() const noexcept {
 }
 
 result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op op,
-                                                  std::uint64_t n, const bucket_extra& extra,
+                                                  std::uint64_t n, const request_extra& extra,
                                                   time_point give_up) {
     add(count_.asked);
     const limit_plan& plan = plans_.front();
@@ -238,7 +238,7 @@ result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op
 }
 
 result<decision> limiter_core::read_one(std::string_view key, const heard& said, limit_op op,
-                                        std::uint64_t n, const bucket_extra& extra) {
+                                        std::uint64_t n, const request_extra& extra) {
     const limit_plan& plan = plans_.front();
     auto made = plan.read(said.answer, op, n, extra);
     if (!made || !plan.is_fixed_window()) return made;

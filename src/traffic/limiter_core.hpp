@@ -50,7 +50,7 @@ private:
     [[nodiscard]] result<decision> take_alone(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> take_together(std::string_view key, std::uint64_t n);
     [[nodiscard]] result<decision> exchange(std::string_view key, limit_op op, std::uint64_t n,
-                                            const bucket_extra& extra);
+                                            const request_extra& extra);
     /// What the one limit's script said, and what was known before.
     struct heard {
         reply answer;
@@ -58,9 +58,9 @@ private:
         std::optional<duration> window_left;
     };
     [[nodiscard]] result<heard> ask_one(std::string_view key, limit_op op, std::uint64_t n,
-                                        const bucket_extra& extra, time_point give_up);
+                                        const request_extra& extra, time_point give_up);
     [[nodiscard]] result<decision> read_one(std::string_view key, const heard& said, limit_op op,
-                                            std::uint64_t n, const bucket_extra& extra);
+                                            std::uint64_t n, const request_extra& extra);
     [[nodiscard]] result<decision> exchange_several(std::string_view key, limit_op op,
                                                     std::uint64_t n);
     [[nodiscard]] time_point give_up() const noexcept;

@@ -5,6 +5,7 @@
 // after a pause. Whatever ends a try early sends UNWATCH, so that the connection can be lent again.
 #include <holdfast/optimistic.hpp>
 
+#include "core/command_word.hpp"
 #include "core/validity.hpp"
 #include "traffic/question.hpp"
 
@@ -41,15 +42,8 @@ result<void> check_call(const command_place& where, std::span<const std::string_
         {detail::check_place(where), detail::check_timeout(options.timeout)});
 }
 
-bool ends_a_transaction(std::string_view word) {
-    std::string upper(word);
-    std::ranges::transform(upper, upper.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    constexpr std::array<std::string_view, 6> those{"MULTI", "EXEC",    "DISCARD",
-                                                    "WATCH", "UNWATCH", "RESET"};
-    return std::ranges::find(those, upper) != those.end();
-}
+constexpr std::array<std::string_view, 6> of_transactions{"MULTI", "EXEC",    "DISCARD",
+                                                          "WATCH", "UNWATCH", "RESET"};
 
 // The words of the writes as commands, between MULTI and EXEC.
 struct transaction_words {
@@ -146,7 +140,7 @@ private:
             return fail(errc::invalid_argument, "a command needs words");
         }
         for (const auto& words : writes) {
-            if (!ends_a_transaction(words.front())) continue;
+            if (!detail::is_among(words.front(), of_transactions)) continue;
             return fail(
                 errc::invalid_argument,
                 words.front() + ": begin and end of the transaction are not the decision's");

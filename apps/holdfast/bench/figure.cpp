@@ -183,6 +183,10 @@ double median(std::vector<double> values) {
     return (values[middle - 1] + values[middle]) / 2;
 }
 
+std::optional<double> median_if_any(const std::vector<double>& values) {
+    return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
 spread spread_of(const std::vector<double>& values) {
     const auto [least, most] = std::ranges::minmax(values);
     return {least, most};

@@ -86,6 +86,9 @@ struct figure {
 
 [[nodiscard]] double median(std::vector<double> values);
 
+/// Nothing of nothing: what was not measured is left out of a figure.
+[[nodiscard]] std::optional<double> median_if_any(const std::vector<double>& values);
+
 /// Requires: there are values.
 [[nodiscard]] spread spread_of(const std::vector<double>& values);
 

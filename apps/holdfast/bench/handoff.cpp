@@ -121,9 +121,6 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
 
 figure figure_of(const handoff_options& options, const bench_engine& engine, measured& seen) {
     const auto [least, most] = std::ranges::minmax(seen.acquired);
-    const auto known = [](const std::vector<double>& values) {
-        return values.empty() ? std::nullopt : std::optional(median(values));
-    };
     figure out{.bench = "handoff",
                .engine = engine.label,
                .workers = options.count(),
@@ -134,10 +131,10 @@ figure figure_of(const handoff_options& options, const bench_engine& engine, mea
                                            median(seen.references)},
                .ratio = median(seen.ratios),
                .ratio_rounds = spread_of(seen.ratios),
-               .client_cpu_us = known(seen.client_cpu),
-               .server_cpu_us = known(seen.server_cpu),
+               .client_cpu_us = median_if_any(seen.client_cpu),
+               .server_cpu_us = median_if_any(seen.server_cpu),
                .per_worker = extent{least, most},
-               .commands_per_op = known(seen.commands)};
+               .commands_per_op = median_if_any(seen.commands)};
     const double trip = median(seen.round_trips_us);
     if (options.readers == 0) {
         if (seen.handoff_us.empty()) return out;  // nobody waited

@@ -180,20 +180,17 @@ private:
 
 figure limit_bench::summary(std::string name, int workers, const log_of_rounds& seen,
                             std::string reference) const {
-    const auto known = [](const std::vector<double>& values) {
-        return values.empty() ? std::nullopt : std::optional(median(values));
-    };
     figure out{.bench = "limit " + std::move(name),
                .engine = engine_.label,
                .workers = workers,
                .seconds = static_cast<double>(options_.seconds),
                .cpus = engine_.cpus,
                .per_second = median(seen.rates),
-               .client_cpu_us = known(seen.client_cpu),
-               .server_cpu_us = known(seen.server_cpu)};
+               .client_cpu_us = median_if_any(seen.client_cpu),
+               .server_cpu_us = median_if_any(seen.server_cpu)};
     if (seen.references.empty()) return out;
-    out.reference =
-        reference_rate{std::move(reference), median(seen.references), known(seen.reference_cpu)};
+    out.reference = reference_rate{std::move(reference), median(seen.references),
+                                   median_if_any(seen.reference_cpu)};
     out.ratio = median(seen.ratios);
     out.ratio_rounds = spread_of(seen.ratios);
     return out;

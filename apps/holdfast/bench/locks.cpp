@@ -76,10 +76,6 @@ struct measured {
     std::vector<double> reference_pair_us;
 };
 
-std::optional<double> known(const std::vector<double>& values) {
-    return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
 void append(std::vector<float>& to, const std::vector<float>& more) {
     to.insert(to.end(), more.begin(), more.end());
 }
@@ -168,11 +164,11 @@ figure locks_bench::summary() {
                .cpus = engine_.cpus,
                .per_second = median(seen_.rates),
                .client_cpu_us = median(seen_.client_cpu),
-               .server_cpu_us = known(seen_.server_cpu),
+               .server_cpu_us = median_if_any(seen_.server_cpu),
                .acquire_us = percentiles_of(seen_.acquire_us),
                .release_us = percentiles_of(seen_.release_us),
                .per_worker = extent{least, most},
-               .commands_per_op = known(seen_.commands)};
+               .commands_per_op = median_if_any(seen_.commands)};
     if (options_.names > 1) out.bench += fmt::format(", {} names", options_.names);
     if (options_.hung > 0) {
         out.bench += fmt::format(", {} hung", options_.hung);
@@ -185,9 +181,9 @@ figure locks_bench::summary() {
 void locks_bench::compare(figure& out) const {
     out.reference = reference_rate{.name = reference_.name(),
                                    .per_second = median(seen_.references),
-                                   .server_cpu_us = known(seen_.reference_cpu),
-                                   .acquire_us = known(seen_.reference_acquire_us),
-                                   .pair_us = known(seen_.reference_pair_us)};
+                                   .server_cpu_us = median_if_any(seen_.reference_cpu),
+                                   .acquire_us = median_if_any(seen_.reference_acquire_us),
+                                   .pair_us = median_if_any(seen_.reference_pair_us)};
     out.ratio = median(seen_.ratios);
     out.ratio_rounds = spread_of(seen_.ratios);
     if (!out.reference->pair_us) return;

@@ -102,10 +102,6 @@ result<void> round(const raw_options& options, const bench_engine& engine, progr
     return {};
 }
 
-std::optional<double> known(const std::vector<double>& values) {
-    return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
 figure figure_of(const std::string& name, const way_log& log, const raw_options& options,
                  const bench_engine& engine, const measured& seen) {
     const bool pipelined = options.threads >= enough_to_fill_a_pipeline;
@@ -121,7 +117,7 @@ figure figure_of(const std::string& name, const way_log& log, const raw_options&
             .ratio = median(log.ratios),
             .ratio_rounds = spread_of(log.ratios),
             .client_cpu_us = median(log.cpu),
-            .server_cpu_us = known(log.server_cpu),
+            .server_cpu_us = median_if_any(log.server_cpu),
             .pair_us = percentiles{median(log.p50), median(log.p99)}};
 }
 

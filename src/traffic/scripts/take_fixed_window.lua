@@ -6,6 +6,7 @@
 
 --@include fixed_window.lua
 
+-- Not server_time.lua: that asks at once, and a plain take needs no time.
 local op = ARGV[4]
 local function server_now()
     local time = redis.call('TIME')
