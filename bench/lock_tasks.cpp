@@ -31,7 +31,13 @@ boost::asio::awaitable<void> sleep_until(time_point when) {
     co_await timer.async_wait(token);
 }
 
-boost::asio::awaitable<void> pairs(mutex& name, int task, task_log& log, shared_notes& all,
+boost::asio::awaitable<result<lease>> taken(task_lock& from) {
+    if (auto* one = std::get_if<shared_mutex>(&from)) return async_acquire_shared(*one, {}, token);
+    if (auto* one = std::get_if<semaphore>(&from)) return async_acquire(*one, {}, token);
+    return async_acquire(std::get<mutex>(from), {}, token);
+}
+
+boost::asio::awaitable<void> pairs(task_lock& lock, int task, task_log& log, shared_notes& all,
                                    const std::function<time_point(int, std::uint64_t)>& due) {
     clock& time = system_clock();
     while (time.now() < all.end && !all.failure) {
@@ -39,7 +45,7 @@ boost::asio::awaitable<void> pairs(mutex& name, int task, task_log& log, shared_
         if (when >= all.end) co_return;
         co_await sleep_until(when);
         const time_point start = when == time_point::min() ? time.now() : when;
-        auto held = co_await async_acquire(name, {}, token);
+        auto held = co_await taken(lock);
         const time_point got = time.now();
         if (!held) {
             all.failure = held.error();
@@ -59,13 +65,13 @@ boost::asio::awaitable<void> pairs(mutex& name, int task, task_log& log, shared_
 }  // namespace
 
 result<std::vector<task_log>> lock_pairs_by_coroutines(
-    std::span<const std::unique_ptr<mutex>> names, std::chrono::milliseconds length,
+    std::span<const std::unique_ptr<task_lock>> locks, std::chrono::milliseconds length,
     const std::function<time_point(int task, std::uint64_t pair)>& due) {
-    std::vector<task_log> logs(names.size());
+    std::vector<task_log> logs(locks.size());
     boost::asio::io_context loop(1);
     shared_notes all{.end = system_clock().now() + length};
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        boost::asio::co_spawn(loop, pairs(*names[i], static_cast<int>(i), logs[i], all, due),
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        boost::asio::co_spawn(loop, pairs(*locks[i], static_cast<int>(i), logs[i], all, due),
                               boost::asio::detached);
     }
     loop.run();

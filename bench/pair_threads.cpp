@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace holdfast::bench {
 
@@ -16,21 +17,36 @@ double cpu_seconds() {
     return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
+two_points points_of(std::vector<float>& values) {
+    if (values.empty()) return {};
+    std::ranges::sort(values);
+    return {static_cast<double>(values[values.size() / 2]),
+            static_cast<double>(values[values.size() * 99 / 100])};
+}
+
 pairs_result summary(std::string way, int workers, const std::vector<worker_log>& logs,
                      double seconds, double cpu) {
     pairs_result out{.way = std::move(way), .workers = workers};
-    std::vector<float> all;
+    std::vector<float> acquire;
+    std::vector<float> release;
     for (const worker_log& log : logs) {
-        all.insert(all.end(), log.pairs.begin(), log.pairs.end());
+        acquire.insert(acquire.end(), log.acquire_us.begin(), log.acquire_us.end());
+        release.insert(release.end(), log.release_us.begin(), log.release_us.end());
+        out.per_worker.push_back(log.acquire_us.size());
+        out.commands += log.commands;
         out.failures += log.failures;
         if (out.first_failure.empty()) out.first_failure = log.first_failure;
     }
-    if (all.empty()) return out;
-    std::ranges::sort(all);
-    const auto count = static_cast<double>(all.size());
+    if (acquire.empty()) return out;
+    std::vector<float> pairs(acquire.size());
+    std::ranges::transform(acquire, release, pairs.begin(), std::plus{});
+    const auto count = static_cast<double>(pairs.size());
+    const two_points pair = points_of(pairs);
     out.pairs_per_second = count / seconds;
-    out.p50_us = static_cast<double>(all[all.size() / 2]);
-    out.p99_us = static_cast<double>(all[all.size() * 99 / 100]);
+    out.p50_us = pair.p50;
+    out.p99_us = pair.p99;
+    out.acquire_us = points_of(acquire);
+    out.release_us = points_of(release);
     out.client_cpu_us = cpu * 1e6 / count;
     return out;
 }

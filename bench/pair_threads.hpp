@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pace.hpp"
 #include "raw_pairs.hpp"
 
 #include <holdfast/clock.hpp>
@@ -16,11 +17,16 @@ namespace holdfast::bench {
 
 /// What one worker saw; latencies in microseconds.
 struct worker_log {
-    std::vector<float> pairs;
+    std::vector<float> acquire_us;
+    std::vector<float> release_us;
+    std::uint64_t commands = 0;  ///< Sent; a way that does not know them counts none.
     std::uint64_t failures = 0;
     std::string first_failure;
 
-    void time(duration d) { pairs.push_back(static_cast<float>(d.count()) / 1000.0F); }
+    void time(duration acquire, duration release) {
+        acquire_us.push_back(static_cast<float>(acquire.count()) / 1000.0F);
+        release_us.push_back(static_cast<float>(release.count()) / 1000.0F);
+    }
     void failed(const std::string& why) {
         if (failures++ == 0) first_failure = why;
     }
@@ -32,7 +38,10 @@ struct worker_log {
 [[nodiscard]] pairs_result summary(std::string way, int workers,
                                    const std::vector<worker_log>& logs, double seconds, double cpu);
 
-/// Runs `work(id, log, stop)` on threads for the given time.
+/// Puts the values in order for it. Zeros if there are none.
+[[nodiscard]] two_points points_of(std::vector<float>& values);
+
+/// Runs `work(id, log, turns)` on threads for the given time.
 template <class Work>
 pairs_result on_threads(std::string way, const pairs_options& options, const Work& work) {
     std::vector<worker_log> logs(static_cast<std::size_t>(options.workers));
@@ -42,8 +51,12 @@ pairs_result on_threads(std::string way, const pairs_options& options, const Wor
     std::vector<std::jthread> threads;
     for (int id = 0; id < options.workers; ++id) {
         worker_log& log = logs[static_cast<std::size_t>(id)];
-        log.pairs.reserve(1 << 16);
-        threads.emplace_back([&, id] { work(id, log, stop); });
+        log.acquire_us.reserve(1 << 16);
+        log.release_us.reserve(1 << 16);
+        threads.emplace_back([&, id] {
+            turns mine({start, options.workers, options.rate}, id, stop, start + options.length);
+            work(id, log, mine);
+        });
     }
     std::this_thread::sleep_for(options.length);
     stop = true;

@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
@@ -22,13 +23,6 @@
 
 namespace holdfast::bench {
 namespace {
-
-const script& compare_and_delete() {
-    static const script s(
-        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) "
-        "else return 0 end");
-    return s;
-}
 
 std::string text_of(const result<reply>& r) {
     return r ? to_string(*r) : to_string(r.error());
@@ -46,37 +40,57 @@ std::string owner_of(int worker) {
     return fmt::format("{:032x}", worker + 1);
 }
 
-void thread_pairs(command_engine& engine, int id, worker_log& log, const std::atomic<bool>& stop) {
+constexpr std::chrono::seconds patience{5};
+
+auto take_words(const std::string& key, const std::string& owner) {
+    return words("SET", key, owner, "NX", "PX", 30000);
+}
+auto drop_words(const std::string& key, const std::string& owner) {
+    return words("EVALSHA", compare_and_delete().sha1(), 1, key, owner);
+}
+
+void thread_pairs(command_engine& engine, int id, worker_log& log, turns& mine) {
     const std::string key = key_of(id);
     const std::string owner = owner_of(id);
     const script& s = compare_and_delete();
-    while (!stop.load(std::memory_order_relaxed)) {
-        const time_point start = engine.time().now();
-        const time_point give_up = start + std::chrono::seconds(5);
-        const auto took = engine.execute(words("SET", key, owner, "NX", "PX", 30000), give_up);
-        const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
+    while (const auto start = mine.next()) {
+        const time_point give_up = *start + patience;
+        const auto took = engine.execute(take_words(key, owner), give_up);
+        const time_point got = engine.time().now();
+        const auto drop = drop_words(key, owner);
         const auto gone = engine.execute({drop.view(), repeat::never, &s}, give_up);
         check(log, took, gone);
-        log.time(engine.time().now() - start);
+        log.time(got - *start, engine.time().now() - got);
     }
 }
 
+boost::asio::awaitable<void> sleep_until(time_point when) {
+    const time_point now = system_clock().now();
+    if (when <= now) co_return;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, when - now);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+}
+
 boost::asio::awaitable<void> coroutine_pairs(command_engine& engine, int id, worker_log& log,
-                                             const bool& stop) {
+                                             const pace& at, time_point end) {
     const std::string key = key_of(id);
     const std::string owner = owner_of(id);
     const script& s = compare_and_delete();
     constexpr auto& token = boost::asio::use_awaitable;
-    while (!stop) {
-        const time_point start = engine.time().now();
-        const time_point give_up = start + std::chrono::seconds(5);
-        const auto take = words("SET", key, owner, "NX", "PX", 30000);
+    while (engine.time().now() < end) {
+        const time_point due = at.due(id, log.acquire_us.size());
+        if (due >= end) co_return;
+        if (at.rate > 0) co_await sleep_until(due);
+        const time_point start = at.rate > 0 ? due : engine.time().now();
+        const time_point give_up = start + patience;
+        const auto take = take_words(key, owner);
         const auto took = co_await async_execute(engine, take, give_up, token);
-        const auto drop = words("EVALSHA", s.sha1(), 1, key, owner);
+        const time_point got = engine.time().now();
+        const auto drop = drop_words(key, owner);
         const command call{drop.view(), repeat::never, &s};
         const auto gone = co_await async_execute(engine, call, give_up, token);
         check(log, took, gone);
-        log.time(engine.time().now() - start);
+        log.time(got - start, engine.time().now() - got);
     }
 }
 
@@ -95,7 +109,7 @@ reply_ptr ask(redisContext* c, const std::vector<std::string_view>& list) {
 }
 
 void blocking_pairs(const std::string& host, std::uint16_t port, int id, worker_log& log,
-                    const std::atomic<bool>& stop) {
+                    turns& mine) {
     const context_ptr c(::redisConnect(host.c_str(), port), &redisFree);
     if (!c || c->err != 0) {
         ++log.failures;
@@ -105,13 +119,14 @@ void blocking_pairs(const std::string& host, std::uint16_t port, int id, worker_
     const std::string owner = owner_of(id);
     const std::string& sha = compare_and_delete().sha1();
     ask(c.get(), {"SCRIPT", "LOAD", compare_and_delete().source()});
-    while (!stop.load(std::memory_order_relaxed)) {
-        const time_point start = system_clock().now();
+    while (const auto start = mine.next()) {
         const auto took = ask(c.get(), {"SET", key, owner, "NX", "PX", "30000"});
+        const time_point got = system_clock().now();
         const auto gone = ask(c.get(), {"EVALSHA", sha, "1", key, owner});
         const auto* last = static_cast<const redisReply*>(gone.get());
+        log.commands += 2;
         if (!took || last == nullptr || last->integer != 1) ++log.failures;
-        log.time(system_clock().now() - start);
+        log.time(got - *start, system_clock().now() - got);
     }
 }
 
@@ -161,26 +176,46 @@ double rate_of(const std::string& host, std::uint16_t port, int connections, int
 
 }  // namespace
 
+const script& compare_and_delete() {
+    static const script s(
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) "
+        "else return 0 end");
+    return s;
+}
+
+pair_words::pair_words(int worker) : key_(key_of(worker)), owner_(owner_of(worker)) {}
+
+result<void> pair_words::take(command_engine& on) const {
+    const auto took = on.execute(take_words(key_, owner_), on.time().now() + patience);
+    if (took && !took->is_nil() && !took->is_error()) return {};
+    return fail(errc::unavailable, fmt::format("SET {}", text_of(took)));
+}
+
+result<void> pair_words::give_back(command_engine& on) const {
+    const auto drop = drop_words(key_, owner_);
+    const auto gone =
+        on.execute({drop.view(), repeat::never, &compare_and_delete()}, on.time().now() + patience);
+    if (gone && gone->number() == 1) return {};
+    return fail(errc::unavailable, fmt::format("delete {}", text_of(gone)));
+}
+
 pairs_result pairs_by_threads(command_engine& engine, const pairs_options& options) {
-    return on_threads("threads", options,
-                      [&](int id, worker_log& log, const std::atomic<bool>& stop) {
-                          thread_pairs(engine, id, log, stop);
-                      });
+    return on_threads("threads", options, [&](int id, worker_log& log, turns& mine) {
+        thread_pairs(engine, id, log, mine);
+    });
 }
 
 pairs_result pairs_by_coroutines(command_engine& engine, const pairs_options& options) {
     boost::asio::io_context context(1);
     std::vector<worker_log> logs(static_cast<std::size_t>(options.workers));
-    bool stop = false;
     const time_point start = system_clock().now();
+    const pace at{start, options.workers, options.rate};
     const double cpu = cpu_seconds();
     for (int id = 0; id < options.workers; ++id) {
         worker_log& log = logs[static_cast<std::size_t>(id)];
-        boost::asio::co_spawn(context, coroutine_pairs(engine, id, log, stop),
+        boost::asio::co_spawn(context, coroutine_pairs(engine, id, log, at, start + options.length),
                               boost::asio::detached);
     }
-    context.run_for(options.length);
-    stop = true;
     context.run();
     const double seconds = std::chrono::duration<double>(system_clock().now() - start).count();
     return summary("coroutines", options.workers, logs, seconds, cpu_seconds() - cpu);
@@ -188,10 +223,9 @@ pairs_result pairs_by_coroutines(command_engine& engine, const pairs_options& op
 
 pairs_result pairs_by_blocking_pool(const std::string& host, std::uint16_t port,
                                     const pairs_options& options) {
-    return on_threads("blocking", options,
-                      [&](int id, worker_log& log, const std::atomic<bool>& stop) {
-                          blocking_pairs(host, port, id, log, stop);
-                      });
+    return on_threads("blocking", options, [&](int id, worker_log& log, turns& mine) {
+        blocking_pairs(host, port, id, log, mine);
+    });
 }
 
 double benchmark_pair_limit(const std::string& host, std::uint16_t port, int connections,

@@ -15,6 +15,12 @@ namespace holdfast::bench {
 struct pairs_options {
     int workers = 64;
     std::chrono::milliseconds length = std::chrono::seconds(2);
+    int rate = 0;  ///< Pairs a second, all together; 0: as fast as they can.
+};
+
+struct two_points {
+    double p50 = 0;
+    double p99 = 0;
 };
 
 struct pairs_result {
@@ -23,9 +29,29 @@ struct pairs_result {
     double pairs_per_second = 0;
     double p50_us = 0;
     double p99_us = 0;
-    double client_cpu_us = 0;  ///< This process's CPU time per pair, all threads.
+    two_points acquire_us{};  ///< Of the first command of a pair,
+    two_points release_us{};  ///< … and of the second.
+    std::vector<std::uint64_t> per_worker{};
+    std::uint64_t commands = 0;  ///< Where the way itself counts them.
+    double client_cpu_us = 0;    ///< This process's CPU time per pair, all threads.
     std::uint64_t failures = 0;
     std::string first_failure{};
+};
+
+/// Deletes KEYS[1] if it still holds ARGV[1].
+[[nodiscard]] const script& compare_and_delete();
+
+/// The two commands of one pair, on the worker's own key, one after the other.
+class pair_words {
+public:
+    explicit pair_words(int worker);
+
+    [[nodiscard]] result<void> take(command_engine& on) const;
+    [[nodiscard]] result<void> give_back(command_engine& on) const;
+
+private:
+    std::string key_;
+    std::string owner_;
 };
 
 /// Threads that share one engine.

@@ -20,4 +20,9 @@ struct sqlite_pairs_options {
 [[nodiscard]] pairs_result pairs_by_sqlite(const std::string& path,
                                            const sqlite_pairs_options& options);
 
+/// A rate limit as one would write it by hand: a count and the end of its window for each key, and
+/// one prepared statement that raises the one or begins the other. Each is timed as acquire.
+[[nodiscard]] pairs_result counts_by_sqlite(const std::string& path,
+                                            const sqlite_pairs_options& options, int keys);
+
 }  // namespace holdfast::bench

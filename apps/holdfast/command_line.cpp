@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
+#include "display_width.hpp"
+
 #include <holdfast/suggest.hpp>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace holdfast::app {
 namespace {
@@ -47,6 +50,10 @@ std::string label_of(const CLI::Option& option) {
     return text;
 }
 
+bool is_hidden(const CLI::Option& option) {
+    return option.get_group().empty();
+}
+
 std::string usage_of(const CLI::App& words) {
     const bool runs = words.get_name() == "run";
     return fmt::format("{}{}{} [options]{}", full_name(words),
@@ -54,21 +61,69 @@ std::string usage_of(const CLI::App& words) {
                        runs ? " -- COMMAND …" : "");
 }
 
+namespace {
+
+constexpr int help_columns = 80;
+
+/// Words and what they mean, in two columns. A word that is wider than its column pushes its
+/// meaning to the right, or below if there is too little room left.
+class two_columns {
+public:
+    void add(std::string word, std::string meaning) {
+        if (const int wide = columns(word); wide <= widest_word) width_ = std::max(width_, wide);
+        rows_.push_back({std::move(word), std::move(meaning)});
+    }
+    [[nodiscard]] std::string text() const {
+        const int indent = 2 + width_ + 2;
+        std::string out;
+        for (const auto& [word, meaning] : rows_) {
+            const int begins = 2 + std::max(width_, columns(word)) + 2;
+            const bool beside = begins + columns(meaning) <= help_columns || begins == indent;
+            out += "  " + fit(word, begins - 4);
+            out += beside ? "  " : "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+            out += wrapped(meaning, help_columns - indent, indent) + "\n";
+        }
+        return out;
+    }
+
+private:
+    static constexpr int widest_word = 20;
+
+    std::vector<std::pair<std::string, std::string>> rows_;
+    int width_ = 0;
+};
+
+}  // namespace
+
+std::string footer_of(const CLI::App& words) {
+    std::string out;
+    const std::string all = words.get_footer();
+    std::string_view rest = all;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::string_view line = rest.substr(0, end);
+        out += line.starts_with(' ') ? std::string(line) : wrapped(line, help_columns, 0);
+        out += '\n';
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+}
+
 std::string help_for(const CLI::App& words) {
     const auto commands = commands_of(words);
     std::string out = fmt::format("{}\n\nUsage: {}\n", words.get_description(), usage_of(words));
-    if (!commands.empty()) out += "\nCommands:\n";
-    for (const CLI::App* one : commands) {
-        out += fmt::format("  {:<26} {}\n", one->get_name(), one->get_description());
-    }
-    out += "\nOptions:\n";
+    two_columns named;
+    for (const CLI::App* one : commands) named.add(one->get_name(), one->get_description());
+    if (!commands.empty()) out += "\nCommands:\n" + named.text();
+    two_columns options;
     for (const CLI::Option* option : words.get_options()) {
-        if (is_word(*option)) continue;
+        if (is_word(*option) || is_hidden(*option)) continue;
         const std::string usual = option->get_default_str();
-        out += fmt::format("  {:<26} {}{}\n", label_of(*option), option->get_description(),
-                           usual.empty() ? "" : " (default: " + usual + ")");
+        options.add(label_of(*option),
+                    option->get_description() + (usual.empty() ? "" : " (default: " + usual + ")"));
     }
-    if (!words.get_footer().empty()) out += "\n" + words.get_footer();
+    out += "\nOptions:\n" + options.text();
+    if (const std::string more = footer_of(words); !more.empty()) out += "\n" + more;
     return out;
 }
 
@@ -87,7 +142,7 @@ std::string unexpected_word(const CLI::App& top) {
         std::vector<std::string> names;
         for (const CLI::Option* known : at->get_options()) {
             for (const std::string& name : known->get_lnames()) {
-                if (option) names.push_back("--" + name);
+                if (option && !is_hidden(*known)) names.push_back("--" + name);
             }
         }
         for (const CLI::App* known : commands_of(*at)) {

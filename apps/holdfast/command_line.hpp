@@ -45,6 +45,12 @@ void add_bench(CLI::App& to, command_list& all);
 /// "-n, --amount N"; nothing for a word that is taken by its place.
 [[nodiscard]] std::string label_of(const CLI::Option& option);
 
+/// Is it kept out of --help, the manual and the completions?
+[[nodiscard]] bool is_hidden(const CLI::Option& option);
+
+/// What stands below the options; a paragraph is one line there, and is broken here.
+[[nodiscard]] std::string footer_of(const CLI::App& words);
+
 /// Help that fits a screen: usage, commands, options with their defaults, and the footer.
 [[nodiscard]] std::string help_for(const CLI::App& words);
 

@@ -78,6 +78,7 @@ std::string bash_script(const CLI::App& top) {
         std::vector<std::string> all;
         for (const CLI::App* one : commands_of(words)) all.push_back(one->get_name());
         for (const CLI::Option* option : words.get_options()) {
+            if (is_hidden(*option)) continue;
             for (const std::string& name : names_of(*option)) {
                 all.push_back(name);
                 const std::string choices = choices_of(*option);
@@ -154,7 +155,7 @@ std::string zsh_script(const CLI::App& top) {
         if (words.get_name() == "run") out += zsh_other_command;
         out += "    _arguments -C \\\n";
         for (const CLI::Option* option : words.get_options()) {
-            if (!names_of(*option).empty()) out += zsh_option(*option);
+            if (!names_of(*option).empty() && !is_hidden(*option)) out += zsh_option(*option);
         }
         const auto commands = commands_of(words);
         if (commands.empty()) {

@@ -89,12 +89,12 @@ result<std::string> read_file(const std::string& name) {
 }  // namespace
 
 void add_engine_options(CLI::App& to, engine_options& options) {
-    to.add_option("--engine", options.url, "Where it is kept")
+    to.add_option("--engine", options.url, "Where")
         ->check([](const std::string& said) {  // an unset variable of a script, most likely
             return said.empty() ? "is empty: say where, or leave it out" : std::string();
         })
         ->type_name("URL")
-        ->default_str("$HOLDFAST_ENGINE, or a file of yours");
+        ->default_str("$HOLDFAST_ENGINE, or your own file");
     to.add_option("--engine-file", options.file, "A file whose first line is the URL")
         ->type_name("FILE");
 }

@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
-    "  holdfast run nightly -- ./report.sh      one at a time, on all machines with this engine\n"
+    "  holdfast run nightly -- ./report.sh      one at a time, on all machines\n"
     "  holdfast run --help                      what one command takes\n"
-    "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer from the engine\n";
+    "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer\n";
 
 /// All commands, and the words of a line, cut at the first "--": ours, and those of a command that
 /// we shall run.

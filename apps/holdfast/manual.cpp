@@ -2,6 +2,7 @@
 //
 // holdfast manual: the manual page, made of the same text as --help.
 #include "command_line.hpp"
+#include "display_width.hpp"
 
 #include <holdfast/version.hpp>
 
@@ -16,26 +17,12 @@
 namespace holdfast::app {
 namespace {
 
-// The character that begins here, by its number in Unicode; moves behind it. What --help says is
-// UTF-8, and well-formed.
-unsigned take_character(std::string_view& text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    unsigned code = length == 1 ? first : first & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length && i < text.size(); ++i) {
-        code = code << 6 | (byte(i) & 0x3FU);
-    }
-    text.remove_prefix(std::min(length, text.size()));
-    return code;
-}
-
 // Text as man(7) takes it: ASCII alone; a backslash and a minus mean something, and so does a
 // leading dot or apostrophe.
 std::string roff(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const unsigned code = take_character(text);
+        const auto code = static_cast<unsigned>(take_character(text));
         if (code >= 0x80) {
             out += fmt::format("\\[u{:04X}]", code);
         } else if (code == '\\') {
@@ -91,13 +78,13 @@ void add_command(const CLI::App& words, std::string& out) {
         out += fmt::format(".SS {}\n{}.\n", roff(usage_of(words)), roff(words.get_description()));
         for (const CLI::Option* option : words.get_options()) {
             const std::string label = label_of(*option);
-            if (label.empty() || label.contains("--help")) continue;
+            if (label.empty() || label.contains("--help") || is_hidden(*option)) continue;
             const std::string usual = option->get_default_str();
             out += fmt::format(".TP\n.B {}\n{}.{}\n", roff(label), roff(option->get_description()),
                                usual.empty() ? "" : fmt::format(" Default: {}.", roff(usual)));
         }
-        if (!words.get_footer().empty()) {
-            out += fmt::format(".PP\n.nf\n{}.fi\n", roff(words.get_footer()));
+        if (const std::string more = footer_of(words); !more.empty()) {
+            out += fmt::format(".PP\n.nf\n{}.fi\n", roff(more));
         }
     }
     for (const CLI::App* one : commands) add_command(*one, out);

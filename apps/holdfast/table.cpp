@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table.hpp"
 
+#include "display_width.hpp"
+
 #include <algorithm>
 
 namespace holdfast::app {

@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace holdfast::app {
@@ -50,11 +49,6 @@ std::string terminal::in(paint colour, std::string_view text) const {
     std::string out = "\x1b[";
     out.append(code).append("m").append(text).append("\x1b[0m");
     return out;
-}
-
-int columns(std::string_view text) noexcept {
-    const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-    return static_cast<int>(std::ranges::count_if(text, starts));
 }
 
 }  // namespace holdfast::app

@@ -37,7 +37,4 @@ private:
     int height_ = 24;
 };
 
-/// How many columns the text takes: its UTF-8 characters, all of which we take for narrow.
-[[nodiscard]] int columns(std::string_view text) noexcept;
-
 }  // namespace holdfast::app

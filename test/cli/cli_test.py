@@ -3,12 +3,8 @@
 """What the command line says to a given line of words: standard output, standard error, exit code.
 
   cli_test.py PROGRAM [test names]    HOLDFAST_UPDATE_GOLDEN=1 writes the golden files anew
-
-Speed is nobody's promise here: the measurements run as short as they can, and only the form of what
-they print is checked.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -34,13 +30,6 @@ class CommandLine(Case):
         if os.environ.get("HOLDFAST_UPDATE_GOLDEN"):
             file.write_text(text, encoding="utf-8")
         self.assertEqual(file.read_text(encoding="utf-8"), text)
-
-    def expect_misuse(self, done, *parts):
-        self.assertEqual(done.returncode, USAGE, done.stderr)
-        self.assertEqual(done.stdout, "")
-        self.assertTrue(done.stderr.startswith("holdfast: "), done.stderr)
-        for part in parts:
-            self.assertIn(part, done.stderr)
 
     def test_version_is_one_line(self):
         done = holdfast("--version")
@@ -73,7 +62,7 @@ class CommandLine(Case):
                 self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
                 lines = done.stdout.splitlines()
                 self.assertLessEqual(len(lines), 24)
-                self.assertLessEqual(max(map(len, lines)), 100)
+                self.assertLessEqual(max(map(len, lines)), 80)
                 self.expect_golden(name, done.stdout)
 
     def test_the_manual_page_has_every_command_and_no_fault(self):
@@ -198,148 +187,6 @@ class CommandLine(Case):
                                   stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, FAILURE)
         self.assertIn("standard output", done.stderr)
-
-    def test_coroutines_are_measured_and_come_to_an_end(self):
-        figure = self.figures("locks", "--engine", "memory:", "--tasks", "4", "--seconds", "1",
-                              "--rounds", "1")[0]
-        self.assertLess(0, figure["per_second"])
-
-    def expect_percentiles(self, value):
-        self.assertEqual(set(value), {"p50", "p99"})
-        self.assertLess(0, value["p50"])
-        self.assertLessEqual(value["p50"], value["p99"])
-
-    def figures(self, *words):
-        done = holdfast("bench", *words, "--format", "json")
-        self.assertEqual(done.returncode, SUCCESS, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    def expect_ratio(self, figure):
-        self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
-        self.assertGreater(figure["per_second"], 0)
-        self.assertGreater(figure["reference"]["per_second"], 0)
-        rounds = figure["ratio_rounds"]
-        self.assertLess(0, rounds["min"])
-        self.assertLessEqual(rounds["min"], figure["ratio"])
-        self.assertLessEqual(figure["ratio"], rounds["max"])
-
-    def test_bench_locks_on_memory_yields_a_figure_as_json(self):
-        (one,) = self.figures("locks", "--engine", "memory:", "--seconds", "1", "--rounds", "2",
-                              "--threads", "2")
-        self.assertEqual((one["bench"], one["engine"], one["workers"], one["seconds"]),
-                         ("locks", "memory:", 2, 1))
-        self.expect_ratio(one)
-        self.assertGreater(one["client_cpu_us"], 0)
-        self.assertEqual(set(one["latency_us"]), {"acquire", "release"})
-        self.expect_percentiles(one["latency_us"]["acquire"])
-        self.expect_percentiles(one["latency_us"]["release"])
-        self.assertLessEqual(one["per_worker"]["min"], one["per_worker"]["max"])
-        self.assertNotIn("server_cpu_us", one)
-
-    def test_bench_locks_on_redis_takes_three_commands_a_pair(self):
-        (one,) = self.figures("locks", "--engine", "redis:", "--seconds", "1", "--rounds", "2")
-        self.expect_ratio(one)
-        self.assertGreater(one["server_cpu_us"], 0)
-        self.assertGreater(one["reference"]["server_cpu_us"], 0)
-        self.assertAlmostEqual(one["commands_per_op"], 3, delta=0.1)
-
-    def expect_latency_ratio(self, figure, *names):
-        self.assertEqual(set(figure["latency_ratio"]), set(names))
-        self.expect_percentiles(figure["latency_us"]["pair"])
-        for name in names:
-            ours = figure["latency_us"][name]["p50"]
-            self.assertAlmostEqual(figure["latency_ratio"][name],
-                                   ours / figure["reference"][name + "_us"], delta=0.01)
-
-    def test_bench_locks_on_sqlite_stands_next_to_statements_by_hand(self):
-        place = self.directory()
-        (one,) = self.figures("locks", "--engine", f"sqlite:{place}/a.db?synchronous=full",
-                              "--seconds", "1", "--rounds", "1")
-        self.assertIn("by hand, WAL, synchronous=full", one["reference"]["name"])
-        self.expect_latency_ratio(one, "pair")
-        self.assertNotIn("server_cpu_us", one)
-        self.assertEqual({file.name for file in place.iterdir() if "bench" in file.name}, set())
-        (one,) = self.figures("locks", "--engine", "sqlite:", "--seconds", "1", "--rounds", "1")
-        self.assertEqual(one["engine"], "sqlite:")
-        self.assertIn("synchronous=normal", one["reference"]["name"])
-
-    def test_bench_locks_on_redlock_stands_next_to_a_single_redis(self):
-        (one,) = self.figures("locks", "--engine", "redlock:", "--seconds", "1", "--rounds", "1")
-        self.assertEqual(one["reference"]["name"], "a single Redis, by Holdfast too")
-        self.expect_latency_ratio(one, "acquire", "pair")
-        self.assertGreater(one["commands_per_op"], 10)
-
-    def test_bench_locks_shows_the_longest_acquire_while_a_server_of_a_quorum_hangs(self):
-        (one,) = self.figures("locks", "--engine", "redlock:?fence=off&node_timeout=2s",
-                              "--hung", "1", "--seconds", "1", "--rounds", "1")
-        self.assertEqual(one["bench"], "locks, 1 hung")
-        longest = one["latency_us"]["acquire"].pop("max")
-        self.expect_percentiles(one["latency_us"]["acquire"])
-        self.assertLessEqual(one["latency_us"]["acquire"]["p99"], longest * 1.001)
-        self.assertLess(longest, 2.2e6)
-
-    def test_bench_locks_takes_several_names_next_to_one(self):
-        (one,) = self.figures("locks", "--engine", "redis:", "--names", "16", "--seconds", "1",
-                              "--rounds", "1")
-        self.assertEqual(one["bench"], "locks, 16 names")
-        self.expect_latency_ratio(one, "acquire", "pair")
-        self.assertAlmostEqual(one["commands_per_op"], 33, delta=1)
-
-    def test_bench_handoff_shows_how_long_a_writer_waits_among_readers(self):
-        (one,) = self.figures("handoff", "--engine", "redis:", "--processes", "2", "--readers",
-                              "5", "--hold", "2ms", "--seconds", "1", "--rounds", "1")
-        self.assertEqual((one["bench"], one["workers"]),
-                         ("handoff to a writer among readers", 6))
-        self.assertGreaterEqual(one["reader_hold_us"], 2000)
-        self.assertGreater(one["writer_bound_us"], 5 * one["reader_hold_us"])
-        self.assertGreater(one["latency_us"]["writer_wait"].pop("max"), 0)
-        self.expect_percentiles(one["latency_us"]["writer_wait"])
-        self.assertGreater(one["per_worker"]["min"], 0)
-
-    def test_bench_keeper_loses_nothing(self):
-        (one,) = self.figures("keeper", "--leases", "1000", "--ttl", "600ms")
-        self.assertEqual((one["bench"], one["leases"], one["lost"]), ("keeper", 1000, 0))
-        self.assertGreaterEqual(one["renewed"], 7000)
-        self.assertGreater(one["cpu_percent"], 0)
-        self.assertGreater(one["least_slack_ms"], 0)
-
-    def test_bench_keeper_takes_a_redis_of_its_own(self):
-        (one,) = self.figures("keeper", "--engine", "redis:", "--leases", "2000", "--ttl", "900ms")
-        self.assertEqual((one["engine"], one["leases"], one["lost"]), ("redis:", 2000, 0))
-        self.assertGreaterEqual(one["renewed"], 14000)
-
-    def test_bench_handoff_by_threads_and_by_processes(self):
-        (threads,) = self.figures("handoff", "--threads", "3", "--seconds", "1", "--rounds", "1")
-        (processes,) = self.figures("handoff", "--engine", "redis:", "--processes", "3",
-                                    "--seconds", "1", "--rounds", "1")
-        for one in (threads, processes):
-            self.assertEqual((one["bench"], one["workers"]), ("handoff", 3))
-            self.expect_ratio(one)
-            self.expect_percentiles(one["latency_us"]["handoff"])
-            self.assertGreater(one["per_worker"]["min"], 0)
-        self.assertGreater(processes["commands_per_op"], 0)
-
-    def test_bench_limit_measures_each_rule_and_the_ways_without_a_trip(self):
-        found = self.figures("limit", "--threads", "4", "--seconds", "1", "--rounds", "1")
-        names = ["limit " + name for name in (
-            "INCR, by redis-benchmark -c 64 -P 16", "refused hot key", "gcra", "fixed",
-            "counter", "log", "gcra by blocks")]
-        self.assertEqual([one["bench"] for one in found], names)
-        for one in found[2:]:
-            self.expect_ratio(one)
-        for one in found[2:5]:
-            self.assertGreater(one["server_cpu_us"], 0)
-            self.assertGreater(one["value_bytes"], 0)
-        self.assertLess(found[2]["value_bytes"], 64)
-        self.assertGreater(found[1]["per_second"], found[2]["per_second"])
-
-    def test_bench_raw_measures_three_ways(self):
-        found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")
-        self.assertEqual([one["bench"] for one in found],
-                         ["raw threads", "raw coroutines", "raw blocking"])
-        for one in found:
-            self.expect_ratio(one)
-            self.expect_percentiles(one["latency_us"]["pair"])
 
 
 if __name__ == "__main__":

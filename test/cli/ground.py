@@ -195,6 +195,13 @@ class Case(unittest.TestCase):
         for part in parts:
             self.assertIn(part, done.stderr)
 
+    def expect_misuse(self, done, *parts):
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("holdfast: "), done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
 
 def main():
     global PROGRAM  # pylint: disable=global-statement

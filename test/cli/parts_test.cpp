@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of the command line that only decide: no engine, no process, no clock.
+#include "display_width.hpp"
 #include "doctor/redis_facts.hpp"
 #include "json_text.hpp"
 #include "lock/lease_changes.hpp"
@@ -8,6 +9,7 @@
 #include "rate_text.hpp"
 #include "time_text.hpp"
 #include "top/frame.hpp"
+#include "top/losses.hpp"
 
 #include <gmock/gmock.h>
 
@@ -163,6 +165,72 @@ TEST_F(redis_judgement, wants_a_member_of_a_quorum_to_stand_alone) {
     EXPECT_EQ(unsafe(), "");
     facts.info["connected_slaves"] = "1";
     EXPECT_EQ(unsafe(), "replicas ");
+}
+
+lease_info left(const std::string& name, std::uint64_t fence, duration remaining) {
+    lease_info made = held(name, fence);
+    made.remaining = remaining;
+    made.holders.front().remaining = remaining;
+    return made;
+}
+
+TEST(loss_watch, counts_a_lease_that_ran_out_and_not_one_that_was_given_back) {
+    loss_watch watch;
+    EXPECT_EQ(watch.look(std::vector{left("kept", 1, 30s), left("gone", 2, 30s)}, 1s), 0U);
+    EXPECT_EQ(watch.look(std::vector{left("kept", 1, 29s), left("gone", 2, 1s)}, 29s), 0U);
+    EXPECT_EQ(watch.look({}, 1s), 1U);
+    EXPECT_EQ(watch.look({}, 1s), 0U);
+}
+
+TEST(loss_watch, counts_one_whose_name_the_next_in_line_has) {
+    loss_watch watch;
+    EXPECT_EQ(watch.look(std::vector{left("a", 1, 10s)}, 1s), 0U);
+    EXPECT_EQ(watch.look(std::vector{left("a", 1, 500ms)}, 9500ms), 0U);
+    EXPECT_EQ(watch.look(std::vector{left("a", 2, 10s)}, 1s), 1U);
+}
+
+TEST(loss_watch, does_not_judge_a_lease_that_is_shorter_than_the_time_between_looks) {
+    loss_watch watch;
+    EXPECT_EQ(watch.look(std::vector{left("a", 1, 900ms)}, 1s), 0U);
+    EXPECT_EQ(watch.look({}, 1s), 0U);
+}
+
+TEST(display_width, counts_two_for_wide_characters_and_none_for_accents_that_are_put_on) {
+    EXPECT_EQ(columns("orders"), 6);
+    EXPECT_EQ(columns("näme"), 4);
+    EXPECT_EQ(columns("注文"), 4);
+    EXPECT_EQ(columns("🚀x"), 3);
+    EXPECT_EQ(columns("e\u0301a"), 2);  // an accent by itself, after its letter
+    EXPECT_EQ(columns("\xff\xc3"), 2);
+}
+
+TEST(display_width, fits_text_to_a_column_without_cutting_a_wide_character_in_two) {
+    EXPECT_EQ(fit("ab", 4), "ab  ");
+    EXPECT_EQ(fit("abcdef", 4), "abc…");
+    EXPECT_EQ(fit("注文票", 6), "注文票");
+    EXPECT_EQ(fit("注文票", 5), "注文…");
+    EXPECT_EQ(fit("注文票", 4), "注… ");
+    EXPECT_EQ(fit("e\u0301e\u0301e\u0301", 2), "e\u0301…");
+}
+
+TEST(display_width, breaks_lines_at_blanks) {
+    EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
+    EXPECT_EQ(wrapped("longer-than-that is", 6, 0), "longer-than-that\nis");
+}
+
+TEST(top_frame, keeps_its_columns_with_names_of_any_script) {
+    top_view view;
+    view.leases = {held("注文/票/長い名前です/とても長い名前", 1), held("plain", 2),
+                   held("e\u0301te\u0301", 3), held("🚀🚀", 4)};
+    const terminal plain;
+    const auto lines = draw(view, {80, 24}, plain);
+    ASSERT_EQ(lines.size(), 8U);
+    for (std::size_t i = 4; i < lines.size(); ++i) {
+        const auto bar = lines[i].find("━");
+        ASSERT_NE(bar, std::string::npos) << lines[i];
+        EXPECT_EQ(columns(lines[i].substr(0, bar)), columns(lines[3].substr(0, 18))) << lines[i];
+        EXPECT_LE(columns(lines[i]), 80) << lines[i];
+    }
 }
 
 TEST(top_frame, fits_the_screen_whatever_it_shows) {

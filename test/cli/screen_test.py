@@ -10,7 +10,7 @@ import struct
 import termios
 
 import ground
-from ground import SUCCESS, UNKNOWN, Case, Redis, Terminal, holdfast, wait_until
+from ground import SUCCESS, UNKNOWN, Case, Redis, Sqlite, Terminal, holdfast, wait_until
 
 
 def screen_of(text):
@@ -22,13 +22,16 @@ def screen_of(text):
 
 class Screen(Case):
     def setUp(self):
-        self.engine = Redis()
-        self.addCleanup(self.engine.close)
+        self.use(Redis())
         self.work = self.directory()
 
-    def hold(self, name):
+    def use(self, engine):
+        self.engine = engine
+        self.addCleanup(engine.close)
+
+    def hold(self, name, ttl="60s"):
         ready = self.work / f"ready-{name}"
-        held = self.start("run", name, "--ttl", "60s", "--", "sh", "-c",
+        held = self.start("run", name, "--ttl", ttl, "--", "sh", "-c",
                           f"touch {ready}; exec sleep 1000", HOLDFAST_ENGINE=self.engine.url)
         wait_until(ready.exists, f"{name} is held")
         return held
@@ -59,6 +62,22 @@ class Screen(Case):
         self.assertEqual(term.end(), SUCCESS)
         self.assertIn("\x1b[?1049h", term.text)
         self.assertTrue(term.text.endswith("\x1b[?25h\x1b[?1049l"), term.text[-40:])
+
+    def test_top_counts_a_lease_that_nobody_gave_back_in_a_file_too(self):
+        self.use(Sqlite())
+        held = self.hold("orders", ttl="1s")
+        given_back = self.hold("mails", ttl="1s")
+        term = self.top(columns=100)
+        term.read_until(lambda text: "2 held" in "".join(screen_of(text)), "it sees both")
+        self.assertRegex(screen_of(term.text)[1], r"seen expired (–|0\.0/s) *$")
+        given_back.terminate()
+        given_back.wait(30)
+        held.kill()
+        term.read_until(lambda text: "0 held" in "".join(screen_of(text)), "both are gone")
+        term.read_until(lambda text: re.search(r"seen expired 0\.0/s, 1 so far",
+                                               "".join(screen_of(text))), "one was lost")
+        term.type("q")
+        self.assertEqual(term.end(), SUCCESS)
 
     def test_top_fits_a_small_screen_and_a_changed_one(self):
         for name in ("a", "b", "c", "d", "e", "f", "g", "h"):

@@ -20,10 +20,11 @@ void add_bench(CLI::App& to, command_list& all) {
         "  holdfast bench locks --engine memory: --format json\n"
         "  holdfast bench locks --engine redis: --threads 64\n"
         "  holdfast bench locks --engine redlock: --hung 1\n"
-        "  holdfast bench handoff --engine redis://localhost:6379 --processes 8 --hold 1ms\n"
+        "  holdfast bench handoff --engine redis://localhost --processes 8 --hold 1ms\n"
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
-        "redis: and redlock: without a host start redis-servers of their own, and end them.\n");
+        "redis: and redlock: without a host start redis-servers of their own, and "
+        "end them; so does sqlite: with a file.\n");
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);
@@ -33,12 +34,41 @@ void add_bench(CLI::App& to, command_list& all) {
 
 void add_bench_options(CLI::App& to, bench_options& options) {
     add_text(to, "--engine", options.engine, options.engines);
-    add_choice(to, "--format", options.format, {"table", "json"},
-               "For people, or a line for each figure");
+    add_choice(to, "--format", options.format, {"table", "json"}, "For people, or a line a figure");
     to.add_option("--plot", options.plot, "Draw the figures into this file too")
         ->type_name("FILE.svg");
     add_choice(to, "--cpus", options.cpus, {"shared", "apart"},
-               "apart: a server of its own gets its own processor");
+               "apart: our own server gets a processor");
+}
+
+CLI::Option* add_workers(CLI::App& to, const worker_options& into, const std::string& threads) {
+    auto* by_threads = add_whole(to, "--threads", *into.threads, {1, 1024}, threads);
+    CLI::Option* by_processes = nullptr;
+    if (into.processes != nullptr) {
+        by_processes = add_whole(to, "--processes", *into.processes, {1, 1000},
+                                 "Processes with a client each");
+        by_processes->default_str("")->excludes(by_threads);
+    }
+    if (into.tasks != nullptr) {
+        auto* tasks =
+            add_whole(to, "--tasks", *into.tasks, {1, 100'000}, "Coroutines on one thread");
+        tasks->default_str("")->excludes(by_threads);
+        if (by_processes != nullptr) tasks->excludes(by_processes);
+    }
+    return by_threads;
+}
+
+void add_fixed_rate(CLI::App& to, int& rate) {
+    add_whole(to, "--rate", rate, {1, 10'000'000},
+              "So many a second, at a fixed rate; no reference")
+        ->default_str("");
+}
+
+// CLI11 leaves the name of a hidden option out of what it says itself.
+void add_refusal(CLI::App& to, const std::string& name, const std::string& why) {
+    to.add_option_function<std::string>(name, [name, why](const std::string&) {
+          throw CLI::ValidationError(name, why);
+      })->group("");
 }
 
 exit_code report(const std::vector<figure>& figures, const bench_options& options) {

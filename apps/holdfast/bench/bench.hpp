@@ -16,6 +16,9 @@ void add_bench_handoff(CLI::App& to, command_list& all);
 void add_bench_limit(CLI::App& to, command_list& all);
 void add_bench_raw(CLI::App& to, command_list& all);
 
+/// What --help says of --engine where every engine can be measured.
+inline constexpr const char* every_engine = "memory:, sqlite:, redis:, redlock:";
+
 /// What all of them are asked.
 struct bench_options {
     std::string engine;
@@ -23,10 +26,28 @@ struct bench_options {
     std::string plot{};  ///< Where to draw the figures; empty: nowhere.
     std::string cpus = "shared";
     /// What --help says of --engine.
-    std::string engines = "What to measure: memory:, redis:, redis://host:port";
+    std::string engines = "memory:, redis: or redis://host:port";
 };
 
 void add_bench_options(CLI::App& to, bench_options& options);
+
+/// Who works; of the last two, those that a measurement has.
+struct worker_options {
+    int* threads;
+    int* processes = nullptr;
+    int* tasks = nullptr;
+};
+
+/// --threads, --processes and --tasks, of which one may be said; `threads` is the first one's help.
+/// Answers the option --threads.
+CLI::Option* add_workers(CLI::App& to, const worker_options& into, const std::string& threads);
+
+/// --rate.
+void add_fixed_rate(CLI::App& to, int& rate);
+
+/// An option of the other measurements that means nothing here: it is not in --help, and who says
+/// it is told why.
+void add_refusal(CLI::App& to, const std::string& name, const std::string& why);
 
 /// Prints the figures, and draws them if that was asked for.
 [[nodiscard]] exit_code report(const std::vector<figure>& figures, const bench_options& options);

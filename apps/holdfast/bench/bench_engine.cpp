@@ -32,13 +32,19 @@ std::string_view options_of(std::string_view asked) {
 
 std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
     std::vector<std::string_view> schemes{"memory", "redis"};
-    if (allowed == breadth::all) schemes.insert(schemes.end(), {"sqlite", "redlock"});
-    return fail(
-        errc::invalid_argument,
-        fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
-                    "(a server of its own){} or redis://host:port without a password",
-                    scheme, did_you_mean(scheme, schemes),
-                    allowed == breadth::all ? ", sqlite:, redlock: (five of its own)" : ""));
+    std::string more;
+    if (allowed != breadth::redis_and_memory) {
+        schemes.push_back("sqlite");
+        more = ", sqlite:";
+    }
+    if (allowed == breadth::all) {
+        schemes.push_back("redlock");
+        more += ", redlock: (five of its own)";
+    }
+    return fail(errc::invalid_argument,
+                fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
+                            "(a server of its own){} or redis://host:port without a password",
+                            scheme, did_you_mean(scheme, schemes), more));
 }
 
 result<server_place> start_server(bench_engine& made) {
@@ -120,7 +126,6 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
     const auto where = parse_url(options.engine);
     if (!where) return std::unexpected(where.error());
     const bool own = where->hosts.empty() && where->path.empty();
-    const bool wide = allowed == breadth::all;
     const bool split = options.cpus == "apart";
     result<void> done = cannot(where->scheme, allowed);
     if (where->scheme == "memory") {
@@ -128,9 +133,9 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
         done = use_own_server(made);
     } else if (where->scheme == "redis") {
         done = own ? use_own_server(made) : use_server(made, *where, allowed);
-    } else if (where->scheme == "redlock" && own && wide) {
+    } else if (where->scheme == "redlock" && own && allowed == breadth::all) {
         done = use_own_quorum(made);
-    } else if (where->scheme == "sqlite" && wide) {
+    } else if (where->scheme == "sqlite" && allowed != breadth::redis_and_memory) {
         done = use_file(made, *where);
     }
     if (!done) return std::unexpected(std::move(done.error()));

@@ -28,7 +28,7 @@ namespace holdfast::app {
 struct bench_engine {
     enum class kind : std::uint8_t { in_process, server, file, quorum };
     /// Which of them a measurement can run on.
-    enum class breadth : std::uint8_t { redis_and_memory, all };
+    enum class breadth : std::uint8_t { redis_and_memory, no_quorum, all };
 
     std::string label;  ///< As it was asked for: "memory:".
     std::string url;    ///< What holdfast::open takes.

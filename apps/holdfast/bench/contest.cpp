@@ -44,9 +44,8 @@ std::int64_t count_of(time_point when) {
     return when.time_since_epoch().count();
 }
 
-void wait_for_start(contest_table& table) {
-    table.all().ready.fetch_add(1);
-    while (table.all().end.load() == 0) std::this_thread::sleep_for(1ms);
+float microseconds(duration length) {
+    return static_cast<float>(length.count()) / 1000.0F;
 }
 
 // Only who was in line when the last holder let go has timed a hand-over.
@@ -69,40 +68,32 @@ void note_wait(contest_notes& mine, time_point asked, time_point got) {
 using taker = std::function<result<lease>(const acquire_options&)>;
 
 taker taker_for(client& on, int id, const contest_options& options) {
-    constexpr std::string_view name = "bench/handoff";
-    if (!options.readers) {
-        return [m = std::make_shared<holdfast::mutex>(on, name)](const acquire_options& how) {
-            return m->acquire(how);
-        };
+    if (options.permit) {
+        return [m = std::make_shared<holdfast::semaphore>(on, contest_name, 1)](
+                   const acquire_options& how) { return m->acquire(how); };
     }
-    const auto both = std::make_shared<holdfast::shared_mutex>(on, name);
+    if (!options.readers) {
+        return [m = std::make_shared<holdfast::mutex>(on, contest_name)](
+                   const acquire_options& how) { return m->acquire(how); };
+    }
+    const auto both = std::make_shared<holdfast::shared_mutex>(on, contest_name);
     if (id == 0) return [both](const acquire_options& how) { return both->acquire(how); };
     return [both](const acquire_options& how) { return both->acquire_shared(how); };
 }
 
 void compete(client& on, contest_table& table, int id, const contest_options& options) {
-    contest_notes& mine = table.of(id);
     const taker take = taker_for(on, id, options);
     wait_for_start(table);
+    contest_turn turn(table, id, options);
     clock& time = system_clock();
-    const time_point end{duration(table.all().end.load())};
-    for (time_point asked = time.now(); asked < end; asked = time.now()) {
-        auto held = take({.ttl = ttl,
-                          .wait = end - asked + patience_after_end,
-                          .local_passes = options.local_passes});
-        const time_point got = time.now();
-        if (!held) return note_failure(mine, to_string(held.error()));
-        if (got < end) {
-            if (!options.readers) note_handoff(table, mine, asked, got);
-            if (options.readers && id == 0) note_wait(mine, asked, got);
-            ++mine.acquired;
-            if (options.hold > duration::zero()) std::this_thread::sleep_for(options.hold);
-            mine.held_us += static_cast<double>((time.now() - got).count()) / 1000.0;
-        }
-        table.all().released_at.store(count_of(time.now()));
-        if (const auto gone = std::move(*held).release(); !gone) {
-            return note_failure(mine, to_string(gone.error()));
-        }
+    for (time_point asked = time.now(); asked < turn.end(); asked = time.now()) {
+        auto held = take(turn.how(asked));
+        if (!held) return turn.failed(held.error());
+        const auto hold = turn.got(asked, time.now());
+        if (hold && *hold > duration::zero()) std::this_thread::sleep_for(*hold);
+        turn.letting_go(time.now());
+        if (const auto gone = std::move(*held).release(); !gone) return turn.failed(gone.error());
+        turn.let_go(time.now());
         if (options.pause > duration::zero()) std::this_thread::sleep_for(options.pause);
     }
 }
@@ -129,6 +120,12 @@ result<contest_result> collect(contest_table& table, const contest_options& opti
         const contest_notes& one = table.of(id);
         if (one.failure[0] != '\0') return fail(errc::unavailable, one.failure.data());
         out.acquired.push_back(one.acquired);
+        const auto timed =
+            static_cast<std::ptrdiff_t>(std::min<std::size_t>(one.acquired, contest_notes::room));
+        out.acquire_us.insert(out.acquire_us.end(), one.acquire_us.begin(),
+                              one.acquire_us.begin() + timed);
+        out.release_us.insert(out.release_us.end(), one.release_us.begin(),
+                              one.release_us.begin() + timed);
         const std::size_t kept = std::min<std::size_t>(one.samples, contest_notes::room);
         out.handoff_us.insert(out.handoff_us.end(), one.handoff_us.begin(),
                               one.handoff_us.begin() + static_cast<std::ptrdiff_t>(kept));
@@ -179,6 +176,17 @@ result<contest_result> by_threads(const std::string& url, const contest_options&
     return collect(table, options);
 }
 
+result<contest_result> by_tasks(const std::string& url, const contest_options& options) {
+    auto on = open(url);
+    if (!on) return std::unexpected(std::move(on.error()));
+    contest_table table(options.workers);
+    table.all().ready = options.workers;
+    start_all(table, options);
+    compete_as_tasks(*on, table, options);
+    table.all().commands = commands_sent(*on).value_or(0);
+    return collect(table, options);
+}
+
 result<contest_result> by_processes(const std::string& url, const contest_options& options) {
     contest_table table(options.workers);
     std::fflush(nullptr);
@@ -205,6 +213,53 @@ result<contest_result> by_processes(const std::string& url, const contest_option
 
 }  // namespace
 
+void wait_for_start(contest_table& table) {
+    table.all().ready.fetch_add(1);
+    while (table.all().end.load() == 0) std::this_thread::sleep_for(1ms);
+}
+
+contest_turn::contest_turn(contest_table& table, int worker, const contest_options& options)
+    : table_(table),
+      mine_(table.of(worker)),
+      options_(options),
+      writer_(worker == 0),
+      end_(duration(table.all().end.load())) {}
+
+acquire_options contest_turn::how(time_point asked) const {
+    return {.ttl = ttl,
+            .wait = end_ - asked + patience_after_end,
+            .local_passes = options_.local_passes};
+}
+
+std::optional<duration> contest_turn::got(time_point asked, time_point now) {
+    asked_ = asked;
+    got_ = now;
+    counted_ = now < end_;
+    if (!counted_) return std::nullopt;
+    if (!options_.readers) note_handoff(table_, mine_, asked, now);
+    if (options_.readers && writer_) note_wait(mine_, asked, now);
+    return options_.hold;
+}
+
+void contest_turn::letting_go(time_point now) {
+    letting_go_ = now;
+    table_.all().released_at.store(count_of(now));
+}
+
+void contest_turn::let_go(time_point now) {
+    if (!counted_) return;
+    mine_.held_us += static_cast<double>((letting_go_ - got_).count()) / 1000.0;
+    if (mine_.acquired < contest_notes::room) {
+        mine_.acquire_us[mine_.acquired] = microseconds(got_ - asked_);
+        mine_.release_us[mine_.acquired] = microseconds(now - letting_go_);
+    }
+    ++mine_.acquired;
+}
+
+void contest_turn::failed(const error& why) {
+    note_failure(mine_, to_string(why));
+}
+
 contest_table::contest_table(int workers)
     : bytes_(sizeof(head) + alignof(contest_notes) +
              sizeof(contest_notes) * static_cast<std::size_t>(workers)),
@@ -222,6 +277,7 @@ contest_table::~contest_table() {
 }
 
 result<contest_result> run_contest(const std::string& url, const contest_options& options) {
+    if (options.tasks) return by_tasks(url, options);
     return options.processes > 0 ? by_processes(url, options) : by_threads(url, options);
 }
 

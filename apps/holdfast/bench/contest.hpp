@@ -7,14 +7,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// Workers that want one and the same name, as threads or as processes: all of them for
-/// themselves, or one of them, the writer, among readers.
+/// Workers that want one and the same name, as threads, as processes or as coroutines: all of them
+/// for themselves, or one of them, the writer, among readers.
 ///
-/// What they note is in memory that all of them share, so that both kinds run the same code. Times
+/// What they note is in memory that all of them share, so that all kinds run the same code. Times
 /// are the machine's own clock, which is one for all processes; a worker that gets the name
 /// compares it with the moment that the last holder noted before it let go.
 namespace holdfast::app {
@@ -22,6 +23,8 @@ namespace holdfast::app {
 struct contest_options {
     int workers = 8;
     int processes = 0;     ///< With a client each, which the workers share out; 0: threads here.
+    bool tasks = false;    ///< Coroutines on one thread.
+    bool permit = false;   ///< Of a semaphore that has one; otherwise of a mutex.
     bool readers = false;  ///< All but the first want it shared.
     duration hold{};
     duration pause{};
@@ -34,7 +37,9 @@ struct contest_notes {
     static constexpr std::size_t room = 1 << 16;
 
     std::uint64_t acquired;
-    std::uint64_t samples;  ///< Hand-overs timed; the first `room` of them are kept.
+    std::array<float, room> acquire_us;  ///< With the wait in line; the first `room` are kept,
+    std::array<float, room> release_us;  ///< … and of these too.
+    std::uint64_t samples;               ///< Hand-overs timed; the first `room` of them are kept.
     std::array<float, room> handoff_us;
     std::uint64_t waits;  ///< Of a writer among readers; the first `room` of them are kept.
     std::array<float, room> wait_us;
@@ -68,9 +73,49 @@ private:
     contest_notes* notes_;
 };
 
+/// One turn of one worker: what it notes of it. Times are when it asked and when it got the name.
+class contest_turn {
+public:
+    contest_turn(contest_table& table, int worker, const contest_options& options);
+
+    [[nodiscard]] time_point end() const { return end_; }
+    /// How a name is asked for by one who asks now.
+    [[nodiscard]] acquire_options how(time_point asked) const;
+
+    /// It has the name. Answers for how long to hold it; nothing if the contest is over.
+    [[nodiscard]] std::optional<duration> got(time_point asked, time_point now);
+    /// It is about to let go,
+    void letting_go(time_point now);
+    /// … and has.
+    void let_go(time_point now);
+    void failed(const error& why);
+
+private:
+    contest_table& table_;
+    contest_notes& mine_;
+    const contest_options& options_;
+    bool writer_;
+    time_point end_;
+    time_point asked_{};
+    time_point got_{};
+    time_point letting_go_{};
+    bool counted_ = false;
+};
+
+/// Waits until all workers are ready.
+void wait_for_start(contest_table& table);
+
+/// The workers as coroutines on this thread, from the start to the end.
+void compete_as_tasks(client& on, contest_table& table, const contest_options& options);
+
+/// The name that all of them want.
+inline constexpr std::string_view contest_name = "bench/handoff";
+
 struct contest_result {
     double seconds = 0;
     std::vector<std::uint64_t> acquired;  ///< By each worker.
+    std::vector<float> acquire_us;
+    std::vector<float> release_us;
     std::vector<float> handoff_us;
     std::vector<float> wait_us;  ///< The writer's, among readers …
     double longest_wait_us = 0;  ///< … and the longest,

@@ -4,11 +4,14 @@
 // it among readers.
 //
 // The reference is what one connection can do at all: pairs of SET NX PX and compare-and-delete,
-// one after the other, without anybody to wait for. It takes turns with the contest.
+// one after the other, without anybody to wait for; for a file, pairs of statements by hand in
+// another file. It takes turns with the contest.
 #include "bench/bench.hpp"
 #include "bench/bench_engine.hpp"
 #include "bench/contest.hpp"
 #include "bench/figure.hpp"
+#include "bench/lock_crew.hpp"
+#include "bench/locks_reference.hpp"
 #include "bench/progress.hpp"
 #include "option_types.hpp"
 #include "raw_pairs.hpp"
@@ -24,9 +27,11 @@ namespace holdfast::app {
 namespace {
 
 struct handoff_options {
-    bench_options common{.engine = "memory:"};
+    bench_options common{.engine = "memory:", .engines = every_engine};
+    std::string kind = "mutex";
     int workers = 8;
     int processes = 0;
+    int tasks = 0;
     int readers = 0;
     int local_passes = 0;
     duration hold{};
@@ -36,7 +41,8 @@ struct handoff_options {
 
     /// One writer and its readers, or all for themselves.
     [[nodiscard]] int count() const {
-        return readers > 0 ? 1 + readers : processes > 0 ? processes : workers;
+        if (readers > 0) return 1 + readers;
+        return processes > 0 ? processes : tasks > 0 ? tasks : workers;
     }
 };
 
@@ -49,17 +55,25 @@ struct measured {
     std::vector<double> server_cpu;
     std::vector<double> commands;
     std::vector<std::uint64_t> acquired;
+    std::vector<float> acquire_us;
+    std::vector<float> release_us;
     std::vector<float> handoff_us;
     std::vector<float> wait_us;
     double longest_wait_us = 0;
     std::vector<double> reader_us;
 };
 
+void append(std::vector<float>& to, const std::vector<float>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
 result<double> contest_round(const handoff_options& options, const bench_engine& engine,
                              measured& seen) {
     const contest_options wanted{
         .workers = options.count(),
         .processes = options.processes,
+        .tasks = options.tasks > 0,
+        .permit = options.kind == "semaphore",
         .readers = options.readers > 0,
         .hold = options.hold,
         .pause = options.pause,
@@ -81,9 +95,10 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
     }
     seen.acquired.resize(found->acquired.size());
     std::ranges::transform(seen.acquired, found->acquired, seen.acquired.begin(), std::plus{});
-    seen.handoff_us.insert(seen.handoff_us.end(), found->handoff_us.begin(),
-                           found->handoff_us.end());
-    seen.wait_us.insert(seen.wait_us.end(), found->wait_us.begin(), found->wait_us.end());
+    append(seen.acquire_us, found->acquire_us);
+    append(seen.release_us, found->release_us);
+    append(seen.handoff_us, found->handoff_us);
+    append(seen.wait_us, found->wait_us);
     seen.longest_wait_us = std::max(seen.longest_wait_us, found->longest_wait_us);
     seen.reader_us.push_back(found->mean_reader_us);
     return total / found->seconds;
@@ -91,12 +106,15 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
 
 result<bench::pairs_result> reference_round(const handoff_options& options,
                                             const bench_engine& engine) {
-    auto r = bench::pairs_by_blocking_pool(
-        engine.reference.host, engine.reference.port,
-        {.workers = 1,
-         .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)});
-    if (r.failures > 0 || r.pairs_per_second <= 0) {
-        return fail(errc::unavailable, "the reference's connection failed");
+    const bench::pairs_options alone{
+        .workers = 1, .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
+    auto r =
+        engine.of == bench_engine::kind::file
+            ? pairs_by_hand_in_a_file(engine, alone)
+            : bench::pairs_by_blocking_pool(engine.reference.host, engine.reference.port, alone);
+    if (!r) return r;
+    if (r->failures > 0 || r->pairs_per_second <= 0) {
+        return fail(errc::unavailable, "the reference failed: " + r->first_failure);
     }
     return r;
 }
@@ -121,13 +139,15 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
 
 figure figure_of(const handoff_options& options, const bench_engine& engine, measured& seen) {
     const auto [least, most] = std::ranges::minmax(seen.acquired);
-    figure out{.bench = "handoff",
+    const bool in_file = engine.of == bench_engine::kind::file;
+    figure out{.bench = options.kind == "mutex" ? "handoff" : "handoff " + options.kind,
                .engine = engine.label,
                .workers = options.count(),
                .seconds = static_cast<double>(options.seconds),
                .cpus = engine.cpus,
                .per_second = median(seen.rates),
-               .reference = reference_rate{"one blocking hiredis connection, nobody else",
+               .reference = reference_rate{in_file ? "prepared statements by hand, nobody else"
+                                                   : "one blocking hiredis connection, nobody else",
                                            median(seen.references)},
                .ratio = median(seen.ratios),
                .ratio_rounds = spread_of(seen.ratios),
@@ -135,28 +155,47 @@ figure figure_of(const handoff_options& options, const bench_engine& engine, mea
                .server_cpu_us = median_if_any(seen.server_cpu),
                .per_worker = extent{least, most},
                .commands_per_op = median_if_any(seen.commands)};
-    const double trip = median(seen.round_trips_us);
+    if (!seen.acquire_us.empty()) {
+        out.acquire_us = percentiles_of(seen.acquire_us);
+        out.release_us = percentiles_of(seen.release_us);
+    }
+    const double trip = median(seen.round_trips_us);  // a file has none
     if (options.readers == 0) {
         if (seen.handoff_us.empty()) return out;  // nobody waited
         out.handoff_us = percentiles_of(seen.handoff_us);
-        out.handoff_round_trips = out.handoff_us->p50 / trip;
+        if (!in_file) out.handoff_round_trips = out.handoff_us->p50 / trip;
         return out;
     }
     out.bench = "handoff to a writer among readers";
     out.writer_wait_us = percentiles_of(seen.wait_us);
     out.writer_wait_us->max = seen.longest_wait_us;
     out.reader_hold_us = median(seen.reader_us);
-    out.writer_bound_us = 5 * *out.reader_hold_us + 3 * trip;
+    if (!in_file) out.writer_bound_us = 5 * *out.reader_hold_us + 3 * trip;
     return out;
 }
 
-exit_code run_handoff(const handoff_options& options) {
-    const auto engine = bench_engine::make(options.common);
-    if (!engine) return cannot_measure(engine.error());
-    if (engine->of == bench_engine::kind::in_process && options.processes > 0) {
-        return cannot_measure({errc::invalid_argument,
-                               "--processes: memory: is in one process; measure redis: instead"});
+std::optional<error> unfit(const handoff_options& options, const bench_engine& engine) {
+    const auto wrong = [](std::string text) {
+        return error{errc::invalid_argument, std::move(text)};
+    };
+    if (options.kind == "shared") {
+        return wrong(
+            "--kind shared: readers hold it together, and hand nothing over; say --readers N for "
+            "a writer among them");
     }
+    if (options.readers > 0 && options.kind != "mutex") {
+        return wrong("--readers: a semaphore has none; leave --kind out");
+    }
+    if (engine.of == bench_engine::kind::in_process && options.processes > 0) {
+        return wrong("--processes: memory: is in one process; measure redis: instead");
+    }
+    return std::nullopt;
+}
+
+exit_code run_handoff(const handoff_options& options) {
+    const auto engine = bench_engine::make(options.common, bench_engine::breadth::all);
+    if (!engine) return cannot_measure(engine.error());
+    if (const auto why = unfit(options, *engine)) return cannot_measure(*why);
     auto seen = measure(options, *engine);
     if (!seen) return cannot_measure(seen.error());
     return report({figure_of(options, *engine, *seen)}, options.common);
@@ -168,25 +207,26 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<handoff_options>();
     CLI::App* words = to.add_subcommand("handoff", "Many want one name: from hand to hand");
     add_bench_options(*words, options->common);
-    auto* threads =
-        add_whole(*words, "--threads", options->workers, {1, 1000}, "Threads that share a client");
-    auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
-                                "Processes with a client each, instead of threads");
-    processes->default_str("")->excludes(threads);
-    add_whole(*words, "--readers", options->readers, {1, 1000},
-              "One writer among so many readers, spread over the processes")
+    add_choice(*words, "--kind", options->kind, lock_kinds(), "What goes round");
+    auto* threads = add_workers(
+        *words,
+        {.threads = &options->workers, .processes = &options->processes, .tasks = &options->tasks},
+        "Threads that share a client");
+    add_whole(*words, "--readers", options->readers, {1, 1000}, "One writer among so many readers")
         ->default_str("")
         ->excludes(threads);
     add_whole(*words, "--local-passes", options->local_passes, {0, 100},
-              "Passes inside a process before others get it");
+              "Passes in a process before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each stays away after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    add_refusal(*words, "--rate",
+                "a name is handed over when it is let go; --hold and --pause pace it");
     words->footer(
         "Examples:\n"
         "  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n"
-        "  holdfast bench handoff --engine redis: --processes 8 --readers 15 --hold 5ms\n");
+        "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n");
     all.push_back({words, [options] { return run_handoff(*options); }});
 }
 

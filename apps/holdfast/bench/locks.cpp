@@ -23,8 +23,7 @@ namespace holdfast::app {
 namespace {
 
 struct locks_options {
-    bench_options common{.engine = "memory:",
-                         .engines = "memory:, sqlite:, redis:, redis://host, redlock:"};
+    bench_options common{.engine = "memory:", .engines = every_engine};
     std::string kind = "mutex";
     int threads = 1;
     int processes = 0;
@@ -36,7 +35,7 @@ struct locks_options {
     int rounds = 5;
 };
 
-crew_options crew_of(const locks_options& options, const bench_engine& engine) {
+lock_crew_options crew_of(const locks_options& options, const bench_engine& engine) {
     using kind_of = crew_options::kind;
     const int workers = options.processes > 0 ? options.processes
                         : options.tasks > 0   ? options.tasks
@@ -46,14 +45,12 @@ crew_options crew_of(const locks_options& options, const bench_engine& engine) {
                                                   : kind_of::threads,
                       .workers = workers,
                       .rate = options.rate,
-                      .names = options.names,
-                      .lock_kind = options.kind,
                       .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds),
                       .timed_each = engine.of == bench_engine::kind::in_process ? 16 : 1};
     if (options.hung > 0) {
         crew.when_ready = [&engine, count = options.hung] { engine.hang(count); };
     }
-    return crew;
+    return {.crew = std::move(crew), .names = options.names, .lock_kind = options.kind};
 }
 
 /// What all rounds together saw.
@@ -98,7 +95,7 @@ private:
 
     const locks_options& options_;
     const bench_engine& engine_;
-    const crew_options crew_;
+    const lock_crew_options crew_;
     const locks_reference reference_;
     measured seen_;
 };
@@ -107,7 +104,7 @@ result<double> locks_bench::our_round() {
     const auto before = engine_.account();
     auto seen = run_lock_crew(engine_.url, crew_);
     if (!seen) return std::unexpected(std::move(seen.error()));
-    const auto count = static_cast<double>(seen->pairs);
+    const auto count = static_cast<double>(seen->done);
     if (count == 0) return fail(errc::unavailable, "no pair was done in a whole round");
     seen_.client_cpu.push_back(seen->cpu_seconds * 1e6 / count);
     const auto after = engine_.account();
@@ -124,7 +121,7 @@ result<double> locks_bench::our_round() {
                            std::plus{});
     append(seen_.acquire_us, seen->acquire_us);
     append(seen_.release_us, seen->release_us);
-    append(seen_.pair_us, seen->pair_us);
+    append(seen_.pair_us, seen->pair_us());
     seen_.longest_acquire_us = std::max(seen_.longest_acquire_us, seen->longest_acquire_us);
     return count / seen->seconds;
 }
@@ -159,7 +156,7 @@ figure locks_bench::summary() {
     const auto [least, most] = std::ranges::minmax(seen_.per_worker);
     figure out{.bench = options_.kind == "mutex" ? "locks" : "locks " + options_.kind,
                .engine = engine_.label,
-               .workers = crew_.workers,
+               .workers = crew_.crew.workers,
                .seconds = static_cast<double>(options_.seconds),
                .cpus = engine_.cpus,
                .per_second = median(seen_.rates),
@@ -205,6 +202,9 @@ std::optional<error> unfit(const locks_options& options, const bench_engine& eng
     if (options.names > 1 && options.kind != "mutex") {
         return wrong("--names: several names together are taken exclusively; leave --kind out");
     }
+    if (options.names > 1 && options.tasks > 0) {
+        return wrong("--names: acquire_all has no call for coroutines; take --threads");
+    }
     if (options.processes > 0 && engine.of == bench_engine::kind::in_process) {
         return wrong("--processes: memory: is in one process; measure redis: instead");
     }
@@ -231,32 +231,27 @@ void add_bench_locks(CLI::App& to, command_list& all) {
         to.add_subcommand("locks", "Acquire and release names that nobody else wants");
     add_bench_options(*words, options->common);
     add_choice(*words, "--kind", options->kind, lock_kinds(), "What is taken and given back");
-    auto* threads = add_whole(*words, "--threads", options->threads, {1, 1024},
-                              "Threads, each with its own name");
-    auto* processes = add_whole(*words, "--processes", options->processes, {1, 1000},
-                                "Processes with a client each, instead of threads");
-    processes->default_str("")->excludes(threads);
-    auto* tasks = add_whole(*words, "--tasks", options->tasks, {1, 100'000},
-                            "Coroutines on one thread, instead of threads");
-    tasks->default_str("")->excludes(threads)->excludes(processes);
+    add_workers(
+        *words,
+        {.threads = &options->threads, .processes = &options->processes, .tasks = &options->tasks},
+        "Threads, each with its own name");
     add_whole(*words, "--names", options->names, {1, 1000},
-              "So many at once, next to one; by acquire_all");
+              "So many at once, by acquire_all, next to one");
     add_whole(*words, "--hung", options->hung, {1, 2},
-              "Servers of redlock: that stop answering when all are ready")
+              "Servers of redlock: that stop when all are ready")
         ->default_str("");
-    add_whole(*words, "--rate", options->rate, {1, 10'000'000},
-              "Pairs a second, not as fast as they can; no reference")
-        ->default_str("");
+    add_fixed_rate(*words, options->rate);
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    for (const char* name : {"--hold", "--pause"}) {
+        add_refusal(*words, name,
+                    "nobody waits for these names: --rate paces the pairs, bench handoff has both");
+    }
     words->footer(
-        "The reference is SET NX PX and a compare-and-delete script, unfenced: by blocking "
-        "hiredis\n"
-        "connections, or by redis-benchmark for 64 threads on Redis. For sqlite: it is statements "
-        "by\n"
-        "hand in another file, for redlock: a single Redis, for several names one of them. Options "
-        "go\n"
-        "with the URL: redlock:?fence=off. Servers without a host are started and ended here.\n");
+        "The reference is SET NX PX and a compare-and-delete script, unfenced: by blocking hiredis "
+        "connections, or by redis-benchmark for 64 workers. For sqlite: it is statements by hand, "
+        "for redlock: a single Redis, for several names one of them. Options go with the URL: "
+        "redlock:?fence=off\n");
     all.push_back({words, [options] { return run_locks(*options); }});
 }
 

@@ -42,6 +42,8 @@ std::string redis_url(const server_place& where) {
     return fmt::format("redis://{}:{}", where.host, where.port);
 }
 
+}  // namespace
+
 std::string synchronous_of(const std::string& engine_url) {
     const auto parsed = parse_url(engine_url);
     if (!parsed) return "normal";
@@ -50,14 +52,33 @@ std::string synchronous_of(const std::string& engine_url) {
     return found == parsed->options.end() ? "normal" : found->second;
 }
 
-}  // namespace
+result<bench::pairs_result> pairs_by_hand_in_a_file(const bench_engine& engine,
+                                                    const bench::pairs_options& wanted) {
+#ifdef HOLDFAST_BENCH_SQLITE
+    return bench::pairs_by_sqlite((engine.directory.path() / "by_hand.db").string(),
+                                  {.pairs = wanted, .synchronous = synchronous_of(engine.url)});
+#else
+    return fail(errc::unsupported, "this program was built without SQLite");
+#endif
+}
+
+result<bench::pairs_result> counts_by_hand_in_a_file(const bench_engine& engine,
+                                                     const bench::pairs_options& wanted, int keys) {
+#ifdef HOLDFAST_BENCH_SQLITE
+    return bench::counts_by_sqlite((engine.directory.path() / "by_hand.db").string(),
+                                   {.pairs = wanted, .synchronous = synchronous_of(engine.url)},
+                                   keys);
+#else
+    return fail(errc::unsupported, "this program was built without SQLite");
+#endif
+}
 
 locks_reference::way locks_reference::chosen() const {
     using kind = bench_engine::kind;
     if (crew_.names > 1) return way::one_name;
     if (engine_.of == kind::quorum) return way::single_redis;
     if (engine_.of == kind::file) return way::by_hand_in_a_file;
-    const bool fills = crew_.workers >= enough_to_fill_a_pipeline;
+    const bool fills = crew_.crew.workers >= enough_to_fill_a_pipeline;
     return engine_.of == kind::server && fills ? way::pipelined : way::blocking;
 }
 
@@ -71,8 +92,8 @@ std::string locks_reference::name() const {
         case way::pipelined: return "redis-benchmark -c 64 -P 16, unfenced";
         case way::blocking: break;
     }
-    return fmt::format("blocking hiredis, {} connection{}, unfenced", crew_.workers,
-                       crew_.workers == 1 ? "" : "s");
+    return fmt::format("blocking hiredis, {} connection{}, unfenced", crew_.crew.workers,
+                       crew_.crew.workers == 1 ? "" : "s");
 }
 
 result<locks_reference::round> locks_reference::run() const {
@@ -88,30 +109,26 @@ result<locks_reference::round> locks_reference::run() const {
 
 result<locks_reference::round> locks_reference::of_ourselves(const std::string& url,
                                                              int names) const {
-    crew_options same = crew_;
+    lock_crew_options same = crew_;
     same.names = names;
-    same.when_ready = nullptr;
+    same.crew.when_ready = nullptr;
     auto seen = run_lock_crew(url, same);
     if (!seen) return std::unexpected(std::move(seen.error()));
-    if (seen->pairs == 0) return fail(errc::unavailable, "no pair was done in a whole round");
-    return round{.per_second = static_cast<double>(seen->pairs) / seen->seconds,
+    if (seen->done == 0) return fail(errc::unavailable, "no pair was done in a whole round");
+    std::vector<float> pairs = seen->pair_us();
+    return round{.per_second = static_cast<double>(seen->done) / seen->seconds,
                  .acquire_us = percentiles_of(seen->acquire_us).p50,
-                 .pair_us = percentiles_of(seen->pair_us).p50};
+                 .pair_us = percentiles_of(pairs).p50};
 }
 
 result<locks_reference::round> locks_reference::by_hand_in_a_file() const {
-#ifdef HOLDFAST_BENCH_SQLITE
-    const auto r =
-        bench::pairs_by_sqlite((engine_.directory.path() / "by_hand.db").string(),
-                               {.pairs = {.workers = crew_.workers, .length = crew_.length},
-                                .synchronous = synchronous_of(engine_.url)});
-    if (r.failures > 0 || r.pairs_per_second <= 0) {
-        return fail(errc::unavailable, "the reference's file failed: " + r.first_failure);
+    const auto r = pairs_by_hand_in_a_file(
+        engine_, {.workers = crew_.crew.workers, .length = crew_.crew.length});
+    if (!r) return std::unexpected(r.error());
+    if (r->failures > 0 || r->pairs_per_second <= 0) {
+        return fail(errc::unavailable, "the reference's file failed: " + r->first_failure);
     }
-    return round{.per_second = r.pairs_per_second, .pair_us = r.p50_us};
-#else
-    return fail(errc::unsupported, "this program was built without SQLite");
-#endif
+    return round{.per_second = r->pairs_per_second, .pair_us = r->p50_us};
 }
 
 // A bare connection for each worker, as one would write it by hand.
@@ -119,7 +136,7 @@ result<locks_reference::round> locks_reference::blocking() const {
     const auto& [host, port] = engine_.reference;
     const server_bill bill(engine_.reference);
     const auto r = bench::pairs_by_blocking_pool(
-        host, port, {.workers = crew_.workers, .length = crew_.length});
+        host, port, {.workers = crew_.crew.workers, .length = crew_.crew.length});
     if (r.failures > 0 || r.pairs_per_second <= 0) {
         return fail(errc::unavailable, "the reference's connection failed");
     }
@@ -133,8 +150,8 @@ result<locks_reference::round> locks_reference::pipelined() const {
     auto raw = open_redis(redis_url(engine_.reference));
     if (!raw) return std::unexpected(std::move(raw.error()));
     const server_bill bill(engine_.reference);
-    const auto r =
-        bench::pairs_by_threads(**raw, {.workers = crew_.workers, .length = crew_.length});
+    const auto r = bench::pairs_by_threads(
+        **raw, {.workers = crew_.crew.workers, .length = crew_.crew.length});
     const auto cpu = bill.each(r.pairs_per_second);
     if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
     return round{

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "demo/timeline.hpp"
 
+#include "display_width.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

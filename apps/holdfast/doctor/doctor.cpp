@@ -189,8 +189,8 @@ void add_doctor(CLI::App& to, command_list& all) {
         "Example:\n"
         "  HOLDFAST_ENGINE=redis://db1 holdfast doctor\n"
         "\n"
-        "Looks at eviction, persistence, replicas, clocks, version, permissions and TLS of each\n"
-        "Redis server; at file system, permissions and journal of a SQLite file. It takes a lease\n"
+        "Looks at eviction, persistence, replicas, clocks, version, permissions and TLS of each "
+        "Redis server; at file system, permissions and journal of a SQLite file. It takes a lease "
         "of its own and gives it back; it changes nothing else.\n"
         "Exit codes: 0 nothing unsafe, 1 something is, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return run_doctor(*options); }});

@@ -77,7 +77,7 @@ void add_lock_break(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock break orders/42 --reason \"web3 is gone\"\n"
         "\n"
-        "The holder works on until it hears of it: at its next renewal at the latest, a third of\n"
+        "The holder works on until it hears of it: at its next renewal at the latest, a third of "
         "its ttl. Let the resource check the fence.\n"
         "Exit codes: 0 it is free or the next one's, 1 you said no, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return break_it(*options); }});

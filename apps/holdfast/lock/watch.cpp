@@ -105,7 +105,7 @@ void add_lock_watch(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock watch orders/ --format json\n"
         "\n"
-        "It looks at moments: what begins and ends between two of them is not seen. What is held\n"
+        "It looks at moments: what begins and ends between two of them is not seen. What is held "
         "at the first one is told as acquired.\n");
     all.push_back({.words = words, .run = [options] { return watch(*options); }});
 }

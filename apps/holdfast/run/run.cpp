@@ -209,9 +209,9 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     const auto options = std::make_shared<run_options>();
     CLI::App* words = to.add_subcommand("run", "Run a command while holding a lease");
     words->add_option("NAME", options->name, "What to hold")->required();
-    add_span(*words, "--ttl", options->ttl, "The lease's; renewed while the command runs");
+    add_span(*words, "--ttl", options->ttl, "The lease's; renewed while it runs");
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
-    add_span(*words, "--grace", options->grace, "From SIGTERM to SIGKILL, when the lease is lost")
+    add_span(*words, "--grace", options->grace, "From SIGTERM to SIGKILL on a loss")
         ->default_str("ttl/3");
     add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
@@ -225,8 +225,8 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     words->footer(
         "Examples:\n"
         "  holdfast run nightly-report --once 1h -- ./report.sh --all\n"
-        "  holdfast run deploy --wait 10m -- make deploy    # $HOLDFAST_FENCE is its fence\n"
-        "Exit codes: the command's; 2 misuse, 3 busy, 4 lost, 5 no answer, 126, 127 no command\n");
+        "  holdfast run deploy --wait 10m -- make deploy  # $HOLDFAST_FENCE is its fence\n"
+        "Exit codes: the command's; 2 misuse, 3 busy, 4 lost, 5 no answer, 126, 127\n");
     all.push_back({.words = words,
                    .run =
                        [options, &command_words] {

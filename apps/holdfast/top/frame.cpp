@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "top/frame.hpp"
 
+#include "display_width.hpp"
 #include "lock/lease_text.hpp"
 
 #include <fmt/format.h>
@@ -30,23 +31,6 @@ widths share_out(int columns) {
     return {name, bar, std::max(0, rest - name)};
 }
 
-// Exactly so many columns: cut with an ellipsis, or filled with blanks.
-std::string fit(std::string_view text, int width) {
-    if (width <= 0) return "";
-    if (columns(text) <= width) {
-        return std::string(text) +
-               std::string(static_cast<std::size_t>(width - columns(text)), ' ');
-    }
-    std::string cut;
-    int taken = 0;
-    for (const char c : text) {
-        const bool starts = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-        if (starts && ++taken == width) break;
-        cut += c;
-    }
-    return cut + "…";
-}
-
 std::string repeated(std::string_view text, int count) {
     std::string out;
     for (int i = 0; i < count; ++i) out += text;
@@ -69,6 +53,11 @@ std::string bar(const lease_info& it, const top_view& view, int wide, const term
 
 std::string rate(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}/s", *value) : std::string("–");
+}
+
+// A loss is rare, and the rate of one look is gone with the next.
+std::string in_all(std::uint64_t count) {
+    return count == 0 ? std::string() : fmt::format(", {} so far", count);
 }
 
 std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
@@ -99,10 +88,11 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
                            fit("holdfast top  " + view.engine, size.columns - columns(right) - 1)) +
                     " " + right);
     lines.push_back(fit(
-        fmt::format("{} held, {} waiting   {} {}   handed over {}   expired {}", view.leases.size(),
+        fmt::format("{} held, {} waiting   {} {}   handed over {}   {} {}{}", view.leases.size(),
                     waiting, view.rates.from_counter ? "acquired" : "seen acquired",
                     rate(view.rates.acquired), rate(view.rates.handed_over),
-                    rate(view.rates.expired)),
+                    view.rates.expired_from_counter ? "expired" : "seen expired",
+                    rate(view.rates.expired), in_all(view.rates.expired_in_all)),
         size.columns));
     lines.push_back(view.trouble.empty() ? std::string()
                                          : out.in(paint::red, fit(view.trouble, size.columns)));

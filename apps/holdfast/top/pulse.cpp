@@ -52,6 +52,7 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
     const counts now = ask(on);
     const time_point when = system_clock().now();
     pulse found;
+    const std::uint64_t lost = losses_.look(seen, when - last_);
     if (last_ != time_point{}) {
         const double seconds = std::chrono::duration<double>(when - last_).count();
         double acquired = 0;
@@ -68,6 +69,10 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
         found.from_counter = found.acquired.has_value();
         if (!found.from_counter) found.acquired = (acquired + handed_over) / seconds;
         found.expired = per_second(before_.expired, now.expired, seconds);
+        found.expired_from_counter = found.expired.has_value();
+        if (!found.expired_from_counter) found.expired = static_cast<double>(lost) / seconds;
+        expired_ += found.expired_from_counter ? *now.expired - *before_.expired : lost;
+        found.expired_in_all = expired_;
     }
     last_ = when;
     before_ = now;

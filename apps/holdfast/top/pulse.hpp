@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "top/losses.hpp"
+
 #include <holdfast/client.hpp>
 #include <holdfast/lease_info.hpp>
 
@@ -13,15 +15,17 @@
 ///
 /// Redis counts for us: the counter of fences grows by each grant, of whatever client (a grant that
 /// is passed on in a process reserves several, so it may count too many), and INFO counts the keys
-/// that expired, of which leases that were not given back are some. Elsewhere, and in a Cluster,
-/// only what two looks see differently is counted: too little.
+/// that expired, of which leases that were not given back are some. Elsewhere (in a file, in a
+/// Cluster, in a quorum) only what two looks see differently is counted: too little.
 namespace holdfast::app {
 
 struct pulse {
     std::optional<double> acquired;     ///< In a second.
     std::optional<double> handed_over;  ///< In a second, as seen by looks.
-    std::optional<double> expired;      ///< Keys in a second; unknown if the engine cannot tell.
-    bool from_counter = false;          ///< Where `acquired` comes from.
+    std::optional<double> expired;      ///< Keys in a second, or leases, as seen by looks …
+    std::uint64_t expired_in_all = 0;   ///< … and since the first look.
+    bool from_counter = false;          ///< Where `acquired` comes from,
+    bool expired_from_counter = false;  ///< … and where `expired` does.
 };
 
 class pulse_meter {
@@ -39,6 +43,8 @@ private:
 
     time_point last_{};
     counts before_;
+    loss_watch losses_;
+    std::uint64_t expired_ = 0;
     std::vector<lease_info> leases_;
 };
 

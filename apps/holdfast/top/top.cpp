@@ -170,11 +170,11 @@ void add_top(CLI::App& to, command_list& all) {
         ->default_str("until q");
     add_engine_options(*words, options->engine);
     words->footer(
-        "A bar is what is left of a lease, of the most that was seen of it. 'acquired' counts all\n"
-        "grants of a Redis server, by its fence counter; 'seen acquired' those that two looks "
-        "see.\n"
-        "'expired' are keys of the Redis server that nobody gave back in time: lost leases are\n"
-        "among them. Where the output is no terminal, one picture is printed as plain text.\n");
+        "A bar is what is left of a lease, of the most that was seen of it. 'acquired' counts all "
+        "grants of a Redis server, by its fence counter, and 'expired' its keys that nobody gave "
+        "back in time: lost leases are among them. Elsewhere, 'seen' says that only what two looks "
+        "see differently is counted.\n"
+        "Where the output is no terminal, one picture is printed as plain text.\n");
     all.push_back({.words = words, .run = [options] { return run_top(*options); }});
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// How much room UTF-8 text takes on a terminal.
+///
+/// A Chinese character or an emoji takes two columns, an accent that is put onto a letter takes
+/// none. By the C library's tables (wcwidth), whatever the user's own locale is.
+namespace holdfast::app {
+
+/// Takes the first character off the text, and answers its number in Unicode. A byte that begins no
+/// character is one by itself.
+/// Requires: the text is not empty.
+[[nodiscard]] char32_t take_character(std::string_view& text);
+
+/// What the text takes in one line. What cannot be shown counts one.
+[[nodiscard]] int columns(std::string_view text);
+
+/// Exactly so many columns: cut with an ellipsis, or filled with blanks.
+[[nodiscard]] std::string fit(std::string_view text, int width);
+
+/// As lines of at most `width` columns, broken at blanks.
+[[nodiscard]] std::string wrapped(std::string_view text, int width, int indent);
+
+}  // namespace holdfast::app

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the measurements print.
+
+Speed is nobody's promise here: they run as short as they can, and only the form of what they
+print is checked.
+"""
+
+import json
+import signal
+from pathlib import Path
+
+import ground
+from ground import SUCCESS, Case, holdfast, is_alive, wait_until
+
+
+def children_of(pid):
+    return [int(word) for word in
+            Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+class Bench(Case):
+    def test_coroutines_are_measured_and_come_to_an_end(self):
+        figure = self.figures("locks", "--engine", "memory:", "--tasks", "4", "--seconds", "1",
+                              "--rounds", "1")[0]
+        self.assertLess(0, figure["per_second"])
+
+    def expect_percentiles(self, value):
+        self.assertEqual(set(value), {"p50", "p99"})
+        self.assertLess(0, value["p50"])
+        self.assertLessEqual(value["p50"], value["p99"])
+
+    def expect_workers(self, figure):
+        self.assertLess(0, figure["per_worker"]["min"])
+        self.assertLessEqual(figure["per_worker"]["min"], figure["per_worker"]["max"])
+
+    def figures(self, *words):
+        done = holdfast("bench", *words, "--format", "json")
+        self.assertEqual(done.returncode, SUCCESS, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def expect_ratio(self, figure):
+        self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
+        self.assertGreater(figure["per_second"], 0)
+        self.assertGreater(figure["reference"]["per_second"], 0)
+        rounds = figure["ratio_rounds"]
+        self.assertLess(0, rounds["min"])
+        self.assertLessEqual(rounds["min"], figure["ratio"])
+        self.assertLessEqual(figure["ratio"], rounds["max"])
+
+    def test_locks_on_memory_yields_a_figure_as_json(self):
+        (one,) = self.figures("locks", "--engine", "memory:", "--seconds", "1", "--rounds", "2",
+                              "--threads", "2")
+        self.assertEqual((one["bench"], one["engine"], one["workers"], one["seconds"]),
+                         ("locks", "memory:", 2, 1))
+        self.expect_ratio(one)
+        self.assertGreater(one["client_cpu_us"], 0)
+        self.assertEqual(set(one["latency_us"]), {"acquire", "release"})
+        self.expect_percentiles(one["latency_us"]["acquire"])
+        self.expect_percentiles(one["latency_us"]["release"])
+        self.assertLessEqual(one["per_worker"]["min"], one["per_worker"]["max"])
+        self.assertNotIn("server_cpu_us", one)
+
+    def test_locks_on_redis_takes_three_commands_a_pair(self):
+        (one,) = self.figures("locks", "--engine", "redis:", "--seconds", "1", "--rounds", "2")
+        self.expect_ratio(one)
+        self.assertGreater(one["server_cpu_us"], 0)
+        self.assertGreater(one["reference"]["server_cpu_us"], 0)
+        self.assertAlmostEqual(one["commands_per_op"], 3, delta=0.1)
+
+    def expect_latency_ratio(self, figure, *names):
+        self.assertEqual(set(figure["latency_ratio"]), set(names))
+        self.expect_percentiles(figure["latency_us"]["pair"])
+        for name in names:
+            ours = figure["latency_us"][name]["p50"]
+            self.assertAlmostEqual(figure["latency_ratio"][name],
+                                   ours / figure["reference"][name + "_us"], delta=0.01)
+
+    def test_locks_on_sqlite_stands_next_to_statements_by_hand(self):
+        place = self.directory()
+        (one,) = self.figures("locks", "--engine", f"sqlite:{place}/a.db?synchronous=full",
+                              "--seconds", "1", "--rounds", "1")
+        self.assertIn("by hand, WAL, synchronous=full", one["reference"]["name"])
+        self.expect_latency_ratio(one, "pair")
+        self.assertNotIn("server_cpu_us", one)
+        self.assertEqual({file.name for file in place.iterdir() if "bench" in file.name}, set())
+        (one,) = self.figures("locks", "--engine", "sqlite:", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["engine"], "sqlite:")
+        self.assertIn("synchronous=normal", one["reference"]["name"])
+
+    def test_locks_on_redlock_stands_next_to_a_single_redis(self):
+        (one,) = self.figures("locks", "--engine", "redlock:", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["reference"]["name"], "a single Redis, by Holdfast too")
+        self.expect_latency_ratio(one, "acquire", "pair")
+        self.assertGreater(one["commands_per_op"], 10)
+
+    def test_locks_shows_the_longest_acquire_while_a_server_of_a_quorum_hangs(self):
+        (one,) = self.figures("locks", "--engine", "redlock:?fence=off&node_timeout=2s",
+                              "--hung", "1", "--seconds", "1", "--rounds", "1")
+        self.assertEqual(one["bench"], "locks, 1 hung")
+        longest = one["latency_us"]["acquire"].pop("max")
+        self.expect_percentiles(one["latency_us"]["acquire"])
+        self.assertLessEqual(one["latency_us"]["acquire"]["p99"], longest * 1.001)
+        self.assertLess(longest, 2.2e6)
+
+    def test_locks_takes_several_names_next_to_one(self):
+        (one,) = self.figures("locks", "--engine", "redis:", "--names", "16", "--seconds", "1",
+                              "--rounds", "1")
+        self.assertEqual(one["bench"], "locks, 16 names")
+        self.expect_latency_ratio(one, "acquire", "pair")
+        self.assertAlmostEqual(one["commands_per_op"], 33, delta=1)
+
+    def test_handoff_shows_how_long_a_writer_waits_among_readers(self):
+        (one,) = self.figures("handoff", "--engine", "redis:", "--processes", "2", "--readers",
+                              "5", "--hold", "2ms", "--seconds", "1", "--rounds", "1")
+        self.assertEqual((one["bench"], one["workers"]),
+                         ("handoff to a writer among readers", 6))
+        self.assertGreaterEqual(one["reader_hold_us"], 2000)
+        self.assertGreater(one["writer_bound_us"], 5 * one["reader_hold_us"])
+        self.assertGreater(one["latency_us"]["writer_wait"].pop("max"), 0)
+        self.expect_percentiles(one["latency_us"]["writer_wait"])
+        self.assertGreater(one["per_worker"]["min"], 0)
+
+    def test_keeper_loses_nothing(self):
+        (one,) = self.figures("keeper", "--leases", "1000", "--ttl", "600ms")
+        self.assertEqual((one["bench"], one["leases"], one["lost"]), ("keeper", 1000, 0))
+        self.assertGreaterEqual(one["renewed"], 7000)
+        self.assertGreater(one["cpu_percent"], 0)
+        self.assertGreater(one["least_slack_ms"], 0)
+
+    def test_keeper_takes_a_redis_of_its_own(self):
+        (one,) = self.figures("keeper", "--engine", "redis:", "--leases", "2000", "--ttl", "900ms")
+        self.assertEqual((one["engine"], one["leases"], one["lost"]), ("redis:", 2000, 0))
+        self.assertGreaterEqual(one["renewed"], 14000)
+
+    def test_handoff_by_threads_and_by_processes(self):
+        (threads,) = self.figures("handoff", "--threads", "3", "--seconds", "1", "--rounds", "1")
+        (processes,) = self.figures("handoff", "--engine", "redis:", "--processes", "3",
+                                    "--seconds", "1", "--rounds", "1")
+        for one in (threads, processes):
+            self.assertEqual((one["bench"], one["workers"]), ("handoff", 3))
+            self.expect_ratio(one)
+            self.assertEqual(set(one["latency_us"]), {"acquire", "release", "handoff"})
+            for latency in one["latency_us"].values():
+                self.expect_percentiles(latency)
+            self.assertGreater(one["per_worker"]["min"], 0)
+        self.assertGreater(processes["commands_per_op"], 0)
+
+    def test_limit_measures_each_rule_and_the_ways_without_a_trip(self):
+        found = self.figures("limit", "--threads", "4", "--seconds", "1", "--rounds", "1")
+        names = ["limit " + name for name in (
+            "INCR, by redis-benchmark -c 64 -P 16", "refused hot key", "gcra", "fixed",
+            "counter", "log", "gcra by blocks")]
+        self.assertEqual([one["bench"] for one in found], names)
+        for one in found[2:]:
+            self.expect_ratio(one)
+        for one in found[1:]:
+            self.assertEqual(set(one["latency_us"]), {"acquire"})
+            self.expect_percentiles(one["latency_us"]["acquire"])
+            self.expect_workers(one)
+        self.assertLess(found[1]["commands_per_op"], 0.1)
+        self.assertLess(found[6]["commands_per_op"], 0.1)
+        for one in found[2:5]:
+            self.assertGreater(one["commands_per_op"], 0.1)
+            self.assertGreater(one["server_cpu_us"], 0)
+            self.assertGreater(one["value_bytes"], 0)
+        self.assertLess(found[2]["value_bytes"], 64)
+        self.assertGreater(found[1]["per_second"], found[2]["per_second"])
+
+    def test_raw_measures_three_ways(self):
+        found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")
+        self.assertEqual([one["bench"] for one in found],
+                         ["raw threads", "raw coroutines", "raw blocking"])
+        for one in found:
+            self.expect_ratio(one)
+            self.assertEqual(set(one["latency_us"]), {"acquire", "release", "pair"})
+            for latency in one["latency_us"].values():
+                self.expect_percentiles(latency)
+            self.expect_workers(one)
+            self.assertAlmostEqual(one["commands_per_op"], 2, delta=0.1)
+
+    def test_raw_takes_coroutines_or_processes_alone(self):
+        for workers, name in (("--tasks", "raw coroutines"), ("--processes", "raw processes")):
+            one, reference = self.figures("raw", workers, "2", "--seconds", "1", "--rounds", "1")
+            self.assertEqual((one["bench"], reference["bench"]), (name, "raw blocking"))
+            self.expect_ratio(one)
+            self.expect_workers(one)
+            self.assertAlmostEqual(one["commands_per_op"], 2, delta=0.1)
+
+    def test_a_fixed_rate_is_kept_and_shows_what_client_and_server_spend_on_it(self):
+        rate = ("--rate", "200", "--seconds", "1", "--rounds", "1", "--threads", "2")
+        found = (self.figures("raw", *rate) + self.figures("locks", "--engine", "redis:", *rate) +
+                 self.figures("limit", "--algorithm", "fixed", *rate))
+        self.assertEqual([one["bench"] for one in found],
+                         ["raw threads", "raw coroutines", "raw blocking", "locks",
+                          "limit fixed"])
+        for one in found:
+            self.assertAlmostEqual(one["per_second"], 200, delta=40)
+            self.assertGreater(one["client_cpu_us"], 0)
+            self.assertGreater(one["server_cpu_us"], 0)
+            self.assertNotIn("reference", one)
+
+    def test_handoff_takes_a_file_coroutines_and_a_permit(self):
+        short = ("--seconds", "1", "--rounds", "1")
+        (file,) = self.figures("handoff", "--engine", "sqlite:", "--processes", "2", *short)
+        self.assertEqual(file["reference"]["name"], "prepared statements by hand, nobody else")
+        self.assertNotIn("handoff_round_trips", file)
+        (tasks,) = self.figures("handoff", "--engine", "memory:", "--tasks", "3", *short)
+        self.assertEqual((tasks["bench"], tasks["workers"]), ("handoff", 3))
+        (permit,) = self.figures("handoff", "--kind", "semaphore", "--threads", "3", *short)
+        self.assertEqual(permit["bench"], "handoff semaphore")
+        for one in (file, tasks, permit):
+            self.expect_ratio(one)
+            self.expect_workers(one)
+            self.assertEqual(set(one["latency_us"]), {"acquire", "release", "handoff"})
+
+    def test_locks_takes_coroutines_of_every_kind(self):
+        for kind in ("shared", "semaphore"):
+            (one,) = self.figures("locks", "--tasks", "2", "--kind", kind, "--seconds", "1",
+                                  "--rounds", "1")
+            self.assertEqual(one["bench"], "locks " + kind)
+            self.expect_workers(one)
+
+    def test_limit_takes_a_file_and_processes(self):
+        short = ("--algorithm", "fixed", "--processes", "2", "--seconds", "1", "--rounds", "1")
+        refused, fixed = self.figures("limit", "--engine", "sqlite:", *short)
+        self.assertEqual((refused["bench"], fixed["bench"]),
+                         ("limit refused hot key", "limit fixed"))
+        self.expect_ratio(fixed)
+        self.expect_workers(fixed)
+        self.assertIn("counters by prepared statements by hand", fixed["reference"]["name"])
+
+    def test_an_option_that_means_nothing_for_a_measurement_is_answered_with_why(self):
+        for words, why in (
+                (("raw", "--kind", "mutex"), "--kind: bench raw sends plain commands"),
+                (("raw", "--hold", "1ms"), "--hold: nobody waits"),
+                (("locks", "--pause", "1ms"), "--pause: nobody waits"),
+                (("locks", "--tasks", "2", "--names", "2"), "no call for coroutines"),
+                (("handoff", "--rate", "5"), "--rate: a name is handed over when it is let go"),
+                (("handoff", "--kind", "shared"), "say --readers N"),
+                (("handoff", "--kind", "semaphore", "--readers", "2"), "--readers: a semaphore"),
+                (("limit", "--tasks", "2"), "--tasks: a rate limiter has no call"),
+                (("limit", "--kind", "mutex"), "--kind: a limit is no lock"),
+                (("limit", "--hold", "1s"), "--hold: what is taken from a limit is not held"),
+                (("limit", "--engine", "redlock:"), "a quorum keeps locks and no rate limits")):
+            with self.subTest(words):
+                self.expect_misuse(holdfast("bench", *words), why)
+
+    def test_one_that_is_broken_off_leaves_no_server_and_no_directory(self):
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for engine in ("redis:", "sqlite:"):
+                with self.subTest(how, engine=engine):
+                    place = self.directory()
+                    child = self.start("bench", "handoff", "--engine", engine, "--processes", "2",
+                                       "--seconds", "60", "--rounds", "1", TMPDIR=str(place))
+                    self.assertIn("bench handoff", child.stderr.readline())
+                    self.assertNotEqual(list(place.iterdir()), [])
+                    servers = children_of(child.pid)
+                    child.send_signal(how)
+                    self.assertEqual(child.wait(30), -how)
+                    wait_until(lambda: not list(place.iterdir()), "the directory is gone")
+                    wait_until(lambda: not any(map(is_alive, servers)), "all processes are gone")
+
+
+if __name__ == "__main__":
+    ground.main()
