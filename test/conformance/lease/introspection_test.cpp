@@ -89,6 +89,18 @@ TEST_P(introspection,
     EXPECT_LT(*known().since, before + 1s) << "when it was taken, not when it was renewed";
 }
 
+TEST_P(introspection, a_reader_or_a_permit_is_known_for_what_it_is_also_if_it_is_alone) {
+    if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "allowed: exclusive leases only";
+    const auto reader = one.shared_mutex("page").acquire_shared(options()).value();
+    const auto page = two.inspect("page").value().value();
+    EXPECT_EQ(page.mode.type, lease_mode::kind::shared);
+    EXPECT_EQ(page.holders.size(), 1U);
+    const auto permits = one.semaphore("seats", 5).acquire(2, options()).value();
+    const auto seats = two.inspect("seats").value().value();
+    EXPECT_EQ(seats.mode, (lease_mode{lease_mode::kind::permit, 2, 5}));
+    EXPECT_EQ(seats.holders.size(), 1U);
+}
+
 TEST_P(introspection, a_listing_tells_the_same_of_every_name_with_the_prefix) {
     const auto a = take(one, "list/a");
     const auto b = take(two, "list/b");

@@ -9,7 +9,9 @@
 
 local held = redis.call('GET', KEYS[1]) or ''
 local seen = {held, redis.call('PTTL', KEYS[1])}
-if string.find(held, '^%x+:%d*@?%d*%+?$') and string.sub(held, 33, 33) == ':' then
+local alone = string.find(held, '^%x+:%d*@?%d*%+?$') or
+    string.find(held, '^%x+:[sp]%d+/?%d*:%d*@?%d*%+?$')
+if alone and string.sub(held, 33, 33) == ':' then
     seen[1] = string.sub(held, 1, 12) .. string.sub(held, 33)
 elseif held ~= '+' and held ~= '' and not string.find(held, '^:[sp]%d') then
     seen[1] = '?'
