@@ -127,6 +127,17 @@ std::string help_for(const CLI::App& words) {
     return out;
 }
 
+namespace {
+
+// A name may begin with a dash; then it must be told from an option.
+std::string how_to_say(const CLI::App& words, std::string_view name) {
+    const bool runs = words.get_name() == "run";
+    return fmt::format("; if that is a name: {} -- {}{}", full_name(words), name,
+                       runs ? " -- COMMAND …" : "");
+}
+
+}  // namespace
+
 const CLI::App& innermost(const CLI::App& top) {
     const auto named = top.get_subcommands();
     return named.empty() ? top : innermost(*named.back());
@@ -135,10 +146,13 @@ const CLI::App& innermost(const CLI::App& top) {
 std::string unexpected_word(const CLI::App& top) {
     const CLI::App& words = innermost(top);
     for (const CLI::App* at = &words; at != nullptr; at = at->get_parent()) {
-        const auto extra = at->remaining();
+        auto extra = at->remaining();
+        const auto dashes = std::ranges::find(extra, "--");
+        const bool after_dashes = dashes == extra.begin() && dashes != extra.end();
+        if (dashes != extra.end()) extra.erase(dashes);  // CLI11 keeps it
         if (extra.empty()) continue;
         const std::string& word = extra.front();
-        const bool option = word.starts_with("-");
+        const bool option = word.starts_with("-") && !after_dashes;
         std::vector<std::string> names;
         for (const CLI::Option* known : at->get_options()) {
             for (const std::string& name : known->get_lnames()) {
@@ -150,10 +164,13 @@ std::string unexpected_word(const CLI::App& top) {
         }
         if (!option && names.empty()) {
             return fmt::format("{} does not know what to do with '{}'{}", full_name(*at), word,
-                               at->get_name() == "run" ? "; a command stands after --" : "");
+                               after_dashes && word.starts_with("-") ? "; options stand before --"
+                               : at->get_name() == "run"             ? "; a command stands after --"
+                                                                     : "");
         }
         const std::vector<std::string_view> all(names.begin(), names.end());
-        const std::string near = did_you_mean(word.substr(0, word.find('=')), all);
+        std::string near = did_you_mean(word.substr(0, word.find('=')), all);
+        if (near.empty() && option && !places(*at).empty()) near = how_to_say(*at, word);
         return fmt::format("{} has no {} '{}'{}", full_name(*at), option ? "option" : "command",
                            word, near);
     }

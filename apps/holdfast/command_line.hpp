@@ -21,8 +21,6 @@ namespace holdfast::app {
 struct command {
     CLI::App* words;
     std::function<exit_code()> run;
-    /// Does it take another command's words, after a "--"?
-    bool takes_command = false;
 };
 
 using command_list = std::vector<command>;

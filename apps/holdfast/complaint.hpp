@@ -5,22 +5,20 @@
 
 #include <holdfast/error.hpp>
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <string_view>
 
-/// What the command line says on stderr when something is not as asked: one sentence.
+/// What the command line says on stderr when something is not as asked: one sentence. With
+/// --verbose, a second line has the engine's own words.
 namespace holdfast::app {
 
-inline void complain(std::string_view sentence) {
-    fmt::print(stderr, "holdfast: {}\n", sentence);
-}
+/// --verbose was said.
+void complain_in_detail();
+[[nodiscard]] bool complains_in_detail();
 
-/// Says why, and answers the code that means it.
-[[nodiscard]] inline exit_code complain(const error& why) {
-    complain(why.detail);
-    return exit_code_of(why.code);
-}
+void complain(std::string_view sentence);
+
+/// Says why in plain words, after what it prevents if that is given, and answers the code that
+/// means it.
+exit_code complain(const error& why, std::string_view prevented = "");
 
 }  // namespace holdfast::app

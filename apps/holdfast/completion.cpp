@@ -51,13 +51,14 @@ _holdfast() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}"
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
-        if [[ "$word" == -- ]]; then  # what follows is another command's
+        if [[ "$word" == -- ]]; then
+            [[ "$path" == run ]] || return  # what follows is a name
             if declare -F _command_offset >/dev/null; then
                 _command_offset $((i + 1))
             else
                 mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
             fi
-            return
+            return  # what follows was another command's
         fi
         case "${path:+$path }$word" in
 )";
@@ -159,7 +160,7 @@ std::string zsh_script(const CLI::App& top) {
         }
         const auto commands = commands_of(words);
         if (commands.empty()) {
-            out += "        '*: : '\n}\n";
+            out += "        '*: :()'\n}\n";  // with a blank for the action, options take two tabs
             return;
         }
         out +=

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine_choice.hpp"
 
+#include "complaint.hpp"
+
 #include <holdfast/url.hpp>
 
 #include <CLI/CLI.hpp>
@@ -97,6 +99,7 @@ void add_engine_options(CLI::App& to, engine_options& options) {
         ->default_str("$HOLDFAST_ENGINE, or your own file");
     to.add_option("--engine-file", options.file, "A file whose first line is the URL")
         ->type_name("FILE");
+    to.add_flag_callback("-v,--verbose", &complain_in_detail, "Say more on stderr of what happens");
 }
 
 result<std::string> chosen_engine(const engine_options& options) {

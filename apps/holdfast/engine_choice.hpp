@@ -22,7 +22,7 @@ struct engine_options {
     std::string file;
 };
 
-/// --engine and --engine-file.
+/// --engine and --engine-file; and --verbose, which every command has that asks an engine.
 void add_engine_options(CLI::App& to, engine_options& options);
 
 /// The URL of the chosen engine; makes the directory of the usual one.

@@ -21,24 +21,45 @@ constexpr const char* examples =
     "  holdfast run --help                      what one command takes\n"
     "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer\n";
 
-/// All commands, and the words of a line, cut at the first "--": ours, and those of a command that
-/// we shall run.
+/// All commands, and the words of a line: ours, and those of a command that we shall run.
 struct house {
     CLI::App top{"Holdfast: locks that work across machines.", "holdfast"};
     command_list all;
     std::vector<std::string> ours;  ///< The last one first, as CLI11 wants them.
     std::vector<std::string> command;
-    bool cut = false;
 };
 
-void split(std::span<const char* const> line, house& into) {
-    for (const std::string_view word : line) {
-        if (!into.cut && word == "--") {
-            into.cut = true;
-        } else {
-            (into.cut ? into.command : into.ours).emplace_back(word);
-        }
+/// Which "--" the command of `holdfast run` stands after: the first; or the second, if a name that
+/// begins with a dash stands between them.
+enum class cut : std::uint8_t { at_first, at_second };
+
+using line_end = std::span<const char* const>::iterator;
+
+line_end next_dashes(line_end from, line_end end) {
+    return std::find_if(from, end, [](std::string_view word) { return word == "--"; });
+}
+
+bool is_run(std::span<const char* const> line) {
+    const auto named =
+        std::ranges::find_if(line, [](std::string_view word) { return !word.starts_with('-'); });
+    return named != line.end() && std::string_view(*named) == "run";
+}
+
+bool may_be_cut_later(std::span<const char* const> line) {
+    const auto first = next_dashes(line.begin(), line.end());
+    if (line.end() - first < 3) return false;
+    return std::string_view(first[1]).starts_with('-') && std::string_view(first[2]) == "--";
+}
+
+// For all others, "--" ends the options, and CLI11 knows that.
+void split(std::span<const char* const> line, cut where, house& into) {
+    auto end = line.end();
+    if (is_run(line)) {
+        end = next_dashes(line.begin(), line.end());
+        if (where == cut::at_second) end = next_dashes(end + 1, line.end());
     }
+    into.ours.assign(line.begin(), end);
+    if (end != line.end()) into.command.assign(end + 1, line.end());
     std::ranges::reverse(into.ours);
 }
 
@@ -74,11 +95,9 @@ request misuse(const CLI::App& top, std::string_view why) {
     return {fmt::format("holdfast: {}\nSee '{} --help'.\n", why, hint), exit_code::usage, {}};
 }
 
-}  // namespace
-
-request read_words(std::span<const char* const> line) {
+request read(std::span<const char* const> line, cut where) {
     const auto here = std::make_shared<house>();
-    split(line, *here);
+    split(line, where, *here);
     furnish(*here);
     CLI::App& top = here->top;
     try {
@@ -87,6 +106,11 @@ request read_words(std::span<const char* const> line) {
         return {help_for(innermost(top)), exit_code::success, {}};
     } catch (const CLI::CallForVersion& asked) {
         return {fmt::format("{}\n", asked.what()), exit_code::success, {}};
+    } catch (const CLI::RequiredError& wrong) {
+        const bool again = where == cut::at_first && is_run(line) && may_be_cut_later(line);
+        if (again) return read(line, cut::at_second);
+        const std::string other = unexpected_word(top);  // perhaps what is missing, misspelt
+        return misuse(top, other.empty() ? wrong.what() : other);
     } catch (const CLI::ParseError& wrong) {
         return misuse(top, wrong.what());
     }
@@ -94,8 +118,13 @@ request read_words(std::span<const char* const> line) {
     const CLI::App* const named = &innermost(top);
     const auto found = std::ranges::find(here->all, named, &command::words);
     if (found == here->all.end()) return misuse(top, "say which command");
-    if (here->cut && !found->takes_command) return misuse(top, "'--' is only for 'holdfast run'");
     return {.text = {}, .code = {}, .run = [here, &one = *found] { return one.run(); }};
+}
+
+}  // namespace
+
+request read_words(std::span<const char* const> line) {
+    return read(line, cut::at_first);
 }
 
 }  // namespace holdfast::app

@@ -20,10 +20,10 @@ class Shell:
             terminal.type(line + "\n")
         terminal.read_until(lambda text: "\n" + PROMPT in plain(text), "the prompt comes")
 
-    def press(self, line, expected):
-        """Types the line and two tabulators; what is shown must become as expected."""
+    def press(self, line, expected, tabs=2):
+        """Types the line and tabulators; what is shown must become as expected."""
         self.terminal.text = ""
-        self.terminal.type(line + "\t\t")
+        self.terminal.type(line + "\t" * tabs)
         self.terminal.read_until(expected, f"completing {line!r}")
         # Away with the line; when the next answer comes the shell has read all of it.
         self.presses += 1
@@ -73,7 +73,8 @@ class Completion(Case):
         shell.press("holdfast doc", line_with("holdfast doctor "))
         shell.press("holdfast lock ", list_of("ls", "show", "watch", "break", "wait"))
         shell.press("holdfast lock br", line_with("holdfast lock break "))
-        shell.press("holdfast run backup --se", line_with("run backup --semaphore"))
+        shell.press("holdfast run backup --se", line_with("run backup --semaphore "), tabs=1)
+        shell.press("holdfast lock ls --fo", line_with("lock ls --format "), tabs=1)
         shell.press("holdfast lock ls --format ", list_of("text", "json"))
         shell.press("holdfast bench locks --kind sem", line_with("--kind semaphore"))
         shell.press("holdfast run --shared backup --wa", line_with("backup --wait"))

@@ -49,15 +49,32 @@ class EngineChoice(Case):
 
     def test_an_engine_that_is_away_or_refuses_us_is_one_sentence_and_exit_code_5(self):
         away = holdfast("run", "a", "--engine", "redis://me:hunter2@127.0.0.1:1", "--", "echo", "x")
-        self.expect_one_sentence(away, UNKNOWN, "127.0.0.1:1")
+        self.expect_one_sentence(away, UNKNOWN, "cannot reach the Redis server at 127.0.0.1:1 "
+                                 "(Connection refused): look whether it runs")
+        self.assertNotIn("in flight", away.stderr)
         self.assertNotIn("hunter2", away.stderr)
         server = self.server("--requirepass", "hunter2")
         refused = holdfast("run", "a", "--engine", server.url, "--", "echo", "x")
-        self.expect_one_sentence(refused, UNKNOWN, "password")
+        self.expect_one_sentence(refused, UNKNOWN, "wants a password: give it one in the URL")
         wrong = holdfast("run", "a", "--engine", server.url.replace("//", "//:hunter3@"), "--",
                          "echo", "x")
-        self.expect_one_sentence(wrong, UNKNOWN)
+        self.expect_one_sentence(wrong, UNKNOWN, "refuses the user or the password")
         self.assertNotIn("hunter3", wrong.stderr)
+
+    def test_a_quorum_that_is_away_is_one_sentence_too(self):
+        url = "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+        self.expect_one_sentence(holdfast("lock", "ls", "--engine", url), UNKNOWN,
+                                 "too few servers answered: 127.0.0.1:1, 127.0.0.1:2, 127.0.0.1:3")
+        self.expect_one_sentence(holdfast("run", "a", "--engine", url, "--", "true"), UNKNOWN,
+                                 "'a': 0 of 3 granted", "holdfast doctor")
+
+    def test_verbose_adds_the_engines_own_words(self):
+        done = holdfast("lock", "ls", "-v", "--engine", "redis://me:hunter2@127.0.0.1:1")
+        self.assertEqual(done.returncode, UNKNOWN)
+        sentence, detail = done.stderr.splitlines()
+        self.assertIn("holdfast: cannot reach", sentence)
+        self.assertIn("  SCAN to 127.0.0.1:1: redis 127.0.0.1:1: connect:", detail)
+        self.assertNotIn("hunter2", done.stderr)
 
     def test_a_password_on_the_command_line_is_not_seen_by_ps(self):
         server = self.server("--requirepass", "hunter2")

@@ -81,6 +81,22 @@ class Locks:
         free = json.loads(self.ask("lock", "show", "b", "--format", "json").stdout)
         self.assertEqual((free["name"], free["holders"]), ("b", []))
 
+    def test_a_name_that_begins_with_a_dash_stands_after_two_of_them(self):
+        done = self.ask("run", "--ttl", "5s", "--", "-x", "--", "printenv", "HOLDFAST_LOCK")
+        self.expect(done, SUCCESS, "-x\n")
+        self.expect(self.ask("lock", "show", "--", "-x"), SUCCESS, "-x: free\n")
+        self.expect(self.ask("lock", "wait", "--timeout", "1s", "--", "--help"), SUCCESS)
+        self.expect(self.ask("once", "--", "-k"), SUCCESS)
+        self.expect(self.ask("once", "--", "-k"), BUSY)
+        self.expect_misuse(self.ask("lock", "show", "-x"),
+                           "if that is a name: holdfast lock show -- -x")
+        self.expect_misuse(self.ask("run", "-x", "--", "true"),
+                           "if that is a name: holdfast run -- -x -- COMMAND …")
+        self.expect_misuse(self.ask("lock", "show", "--", "-x", "--format", "json"),
+                           "options stand before --")
+        self.expect_misuse(self.ask("run", "--", "grep", "--", "-x"), "NAME is required")
+        self.expect(self.ask("run", "a", "--", "echo", "-x", "--", "y"), SUCCESS, "-x -- y\n")
+
     def test_watch_says_each_change(self):
         watch = self.start("lock", "watch", "a", "--every", "20ms", "--format", "json",
                            HOLDFAST_ENGINE=self.engine.url)

@@ -6,11 +6,13 @@
 #include "json_text.hpp"
 #include "lock/lease_changes.hpp"
 #include "lock/lease_text.hpp"
+#include "plain_trouble.hpp"
 #include "rate_text.hpp"
 #include "time_text.hpp"
 #include "top/frame.hpp"
 #include "top/losses.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <string>
@@ -165,6 +167,46 @@ TEST_F(redis_judgement, wants_a_member_of_a_quorum_to_stand_alone) {
     EXPECT_EQ(unsafe(), "");
     facts.info["connected_slaves"] = "1";
     EXPECT_EQ(unsafe(), "replicas ");
+}
+
+TEST(plain_trouble, says_what_is_wrong_and_what_to_do) {
+    const auto plain = [](const std::string& phase) {
+        return plain_words("SCAN to db1:6379: redis db1:6379: " + phase +
+                           " (after 3 ms); next try in 8 ms (after 3 ms, 0 in flight, 2 queued)");
+    };
+    EXPECT_EQ(plain("connect: Connection refused"),
+              "cannot reach the Redis server at db1:6379 (Connection refused): look whether it "
+              "runs, and at the URL");
+    EXPECT_EQ(plain("resolve: Name or service not known"),
+              "there is no host for db1:6379 (Name or service not known): look at the engine's "
+              "URL");
+    EXPECT_THAT(plain("handshake: PING: NOAUTH Authentication required."),
+                HasSubstr("wants a password"));
+    EXPECT_THAT(plain("handshake: AUTH: WRONGPASS invalid (user or password is wrong)"),
+                HasSubstr("refuses the user or the password"));
+    EXPECT_THAT(plain("handshake: EVAL: NOPERM this user"), HasSubstr("'holdfast doctor'"));
+    EXPECT_THAT(plain("handshake: reply: Protocol error, got"), HasSubstr("is no Redis server"));
+    EXPECT_THAT(plain("handshake: reply: no answer in time"), HasSubstr("does not answer"));
+}
+
+TEST(plain_trouble, says_it_once_for_all_servers_of_a_quorum) {
+    const std::string one = "SCAN to {0}: redis {0}: connect: Connection refused (after 0 ms)";
+    const auto of = [&](const std::string& place) {
+        return place + ": " + fmt::format(fmt::runtime(one), place);
+    };
+    EXPECT_EQ(plain_words("list: 0 of 2 answered: " + of("a:1") + "; " + of("b:2")),
+              "too few servers answered: a:1, b:2 did not (Connection refused); 'holdfast doctor' "
+              "looks at each");
+    EXPECT_EQ(plain_words("'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; " + of("a:1")),
+              "'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; 'holdfast doctor' looks at "
+              "each");
+}
+
+TEST(plain_trouble, leaves_alone_what_is_a_sentence_already) {
+    EXPECT_EQ(plain_words("'a' is busy"), "'a' is busy");
+    EXPECT_EQ(plain_words("GET to db1:6379: reply: no answer in time (after 9 ms, 1 in flight, 0 "
+                          "queued)"),
+              "the Redis server at db1:6379 did not answer: reply: no answer in time");
 }
 
 lease_info left(const std::string& name, std::uint64_t fence, duration remaining) {

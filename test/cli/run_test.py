@@ -290,6 +290,28 @@ class Run:
         wait_until(lambda: all(one.exists() for one in ready), "two run together")
         self.assertEqual(self.run_it("a", "--semaphore", "2", "--", "true").returncode, BUSY)
 
+    def test_one_who_means_another_semaphore_is_told_both_numbers(self):
+        ready = self.work / "ready"
+        self.start_it("a", "--semaphore", "2", "--", "sh", "-c", f"touch {ready}; exec sleep 1000")
+        wait_until(ready.exists, "one of two runs")
+        other = self.run_it("a", "--semaphore", "3", "--", "true")
+        self.expect_one_sentence(other, USAGE, "'a' is in use with --semaphore 2, and you say 3")
+        self.assertEqual(self.run_it("a", "--semaphore", "2", "--", "true").returncode, SUCCESS)
+
+    def test_resize_changes_a_semaphore_for_all_whatever_they_say(self):
+        ready = [self.work / f"ready{i}" for i in range(2)]
+        self.start_it("a", "--semaphore", "1", "--", "sh", "-c",
+                      f"touch {ready[0]}; exec sleep 1000")
+        wait_until(ready[0].exists, "one runs, of one")
+        self.assertEqual(self.run_it("a", "--semaphore", "1", "--", "true").returncode, BUSY)
+        self.start_it("a", "--semaphore", "2", "--resize", "--", "sh", "-c",
+                      f"touch {ready[1]}; exec sleep 1000")
+        wait_until(ready[1].exists, "two run, of two")
+        self.assertEqual(self.run_it("a", "--semaphore", "1", "--", "true").returncode, BUSY)
+        self.assertEqual(self.run_it("a", "--semaphore", "3", "--resize", "--",
+                                     "true").returncode, SUCCESS)
+        self.assertEqual(self.run_it("a", "--semaphore", "1", "--", "true").returncode, SUCCESS)
+
     def test_misuse_is_said_before_anything_is_asked(self):
         for words, part in ((("a",), "after --"), (("a", "sleep", "1"), "after --"),
                             (("--", "true"), "NAME is required"),
@@ -297,6 +319,7 @@ class Run:
                             (("a", "--ttl", "10s", "--grace", "8s", "--", "true"), "half of --ttl"),
                             (("a", "--shared", "--semaphore", "2", "--", "true"), "not both"),
                             (("a", "--semaphore", "0", "--", "true"), "from 1 to"),
+                            (("a", "--resize", "--", "true"), "with --semaphore N"),
                             (("a", "--tll", "3s", "--", "true"), "did you mean '--ttl'?")):
             with self.subTest(words):
                 done = self.run_it(*words)

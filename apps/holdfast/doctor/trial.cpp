@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/examinations.hpp"
+#include "plain_trouble.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -49,7 +50,8 @@ finding refused(std::string about, const trial_plan& plan, const error& why) {
                 "it was restarted, and grants nothing until all it may have forgotten is over",
                 "wait until the quarantine is over, and examine it again"};
     }
-    return {level::unsafe, std::move(about), plan.where, why.detail, mend_for(why, plan)};
+    return {level::unsafe, std::move(about), plan.where, plain_words(why.detail),
+            mend_for(why, plan)};
 }
 
 bool is_waited_for(client& on, const std::string& name) {

@@ -12,6 +12,7 @@
 #include "run/gates.hpp"
 #include "run/patience.hpp"
 #include "run/run_options.hpp"
+#include "run/semaphore_size.hpp"
 #include "run/supervision.hpp"
 #include "time_text.hpp"
 
@@ -46,6 +47,9 @@ result<void> check(const run_options& options) {
     if (options.shared && options.semaphore > 0) {
         return fail(errc::invalid_argument, "say --shared or --semaphore, not both");
     }
+    if (options.resize && options.semaphore == 0) {
+        return fail(errc::invalid_argument, "--resize: say how many, with --semaphore N");
+    }
     if (grace_of(options) > options.ttl / 2) {
         return fail(errc::invalid_argument,
                     "--grace must be at most half of --ttl: it is taken from the lease's end");
@@ -73,7 +77,7 @@ private:
     [[nodiscard]] exit_code cannot_start(int why) const;
     [[nodiscard]] exit_code give_back(lease held, const supervision::ending& end) const;
     void tell(std::string_view sentence) const {
-        if (options_.verbose) complain(sentence);
+        if (complains_in_detail()) complain(sentence);
     }
 
     const run_options& options_;
@@ -88,6 +92,7 @@ exit_code run_job::run() {
     ::program_invocation_short_name = label.data();
     auto on = open_shared(options_.engine);
     if (!on) return complain(on.error());
+    if (const auto agreed = agree_on_size(*on, options_); !agreed) return complain(agreed.error());
     gates gate(*on, options_);  // before the line: --wait is for both together
     auto held = waiting_.acquire(*on, options_);
     if (!held) return refused(held.error(), *on);
@@ -175,9 +180,9 @@ exit_code run_job::give_back(lease held, const supervision::ending& end) const {
     if (released) {
         tell(fmt::format("gave '{}' back", options_.name));
     } else {
-        complain(
-            fmt::format("'{}' could not be given back, and is free only when its time is over: {}",
-                        options_.name, released.error().detail));
+        complain(released.error(),
+                 fmt::format("'{}' could not be given back, and is free only when its time is over",
+                             options_.name));
     }
     return passed_through(end.code);
 }
@@ -215,25 +220,22 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
         ->default_str("ttl/3");
     add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
+    words->add_flag("--resize", options->resize, "Make it N for all, whatever they say");
     words->add_flag("--shared", options->shared, "Together with other --shared, not with the rest");
     add_span(*words, "--once", options->once, "Only the first within this time");
     add_span(*words, "--cooldown", options->cooldown, "At least so long after the last one began");
     add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min");
     add_engine_options(*words, options->engine);
     add_whole(*words, "--busy-code", options->busy_code, {0, 255}, "Exit code for busy");
-    words->add_flag("-v,--verbose", options->verbose, "Say on stderr what happens");
     words->footer(
         "Examples:\n"
         "  holdfast run nightly-report --once 1h -- ./report.sh --all\n"
         "  holdfast run deploy --wait 10m -- make deploy  # $HOLDFAST_FENCE is its fence\n"
         "Exit codes: the command's; 2 misuse, 3 busy, 4 lost, 5 no answer, 126, 127\n");
-    all.push_back({.words = words,
-                   .run =
-                       [options, &command_words] {
-                           options->words = command_words;
-                           return run_command(*options);
-                       },
-                   .takes_command = true});
+    all.push_back({.words = words, .run = [options, &command_words] {
+                       options->words = command_words;
+                       return run_command(*options);
+                   }});
 }
 
 }  // namespace holdfast::app

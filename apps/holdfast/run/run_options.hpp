@@ -25,7 +25,8 @@ struct run_options {
     duration wait = duration::zero();
     std::optional<duration> grace;
 
-    int semaphore = 0;  ///< Permits there are; 0: it is a mutex.
+    int semaphore = 0;    ///< Permits there are; 0: it is a mutex.
+    bool resize = false;  ///< So many for all from now on, whatever they say.
     bool shared = false;
 
     std::optional<duration> once;
@@ -33,7 +34,6 @@ struct run_options {
     std::optional<rate> at_most;
 
     int busy_code = 3;
-    bool verbose = false;
 };
 
 }  // namespace holdfast::app

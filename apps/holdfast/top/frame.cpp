@@ -51,7 +51,7 @@ std::string bar(const lease_info& it, const top_view& view, int wide, const term
     return out.in(colour, repeated("━", lit)) + out.in(paint::dim, repeated("─", wide - lit));
 }
 
-std::string rate(const std::optional<double>& value) {
+std::string show_rate(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}/s", *value) : std::string("–");
 }
 
@@ -90,9 +90,9 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
     lines.push_back(fit(
         fmt::format("{} held, {} waiting   {} {}   handed over {}   {} {}{}", view.leases.size(),
                     waiting, view.rates.from_counter ? "acquired" : "seen acquired",
-                    rate(view.rates.acquired), rate(view.rates.handed_over),
+                    show_rate(view.rates.acquired), show_rate(view.rates.handed_over),
                     view.rates.expired_from_counter ? "expired" : "seen expired",
-                    rate(view.rates.expired), in_all(view.rates.expired_in_all)),
+                    show_rate(view.rates.expired), in_all(view.rates.expired_in_all)),
         size.columns));
     lines.push_back(view.trouble.empty() ? std::string()
                                          : out.in(paint::red, fit(view.trouble, size.columns)));

@@ -8,6 +8,7 @@
 #include "complaint.hpp"
 #include "engine_choice.hpp"
 #include "option_types.hpp"
+#include "plain_trouble.hpp"
 #include "signal_inbox.hpp"
 #include "terminal.hpp"
 #include "time_text.hpp"
@@ -68,7 +69,7 @@ void top_command::look() {
     view_.time = show_time_of_day(system_clock().wall());
     auto seen = on_.list(options_.prefix);
     if (!seen) {
-        view_.trouble = seen.error().detail;
+        view_.trouble = plain_words(seen.error().detail);
         last_ = exit_code_of(seen.error().code);
         return;
     }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/semaphore_size.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace holdfast::app {
+namespace {
+
+std::optional<std::uint32_t> size_of(const lease_mode& mode) {
+    if (mode.type != lease_mode::kind::permit) return std::nullopt;
+    return mode.limit;
+}
+
+// What those say who hold it, or wait for it.
+std::optional<std::uint32_t> others_say(const lease_info& seen) {
+    if (seen.held()) return size_of(seen.mode);
+    for (const waiter_info& one : seen.line) {
+        if (const auto size = size_of(one.mode)) return size;
+    }
+    return std::nullopt;
+}
+
+// One who asks for more permits than there are is told so at once; but how many there are is what
+// it says itself, unless somebody has set it for all. While others hold some it gets nothing.
+bool was_set_for_all(client& on, const std::string& name) {
+    constexpr std::uint32_t most = 1'000'000;
+    auto all = on.semaphore(name, most).try_acquire(most);
+    if (!all) return all.error() == errc::invalid_argument;
+    static_cast<void>(std::move(*all).release());  // they have just gone
+    return true;
+}
+
+}  // namespace
+
+result<void> agree_on_size(client& on, const run_options& options) {
+    if (options.semaphore == 0) return {};
+    const auto ours = static_cast<std::uint32_t>(options.semaphore);
+    if (options.resize) return on.semaphore(options.name, ours).resize(ours);
+    const auto seen = on.inspect(options.name);
+    if (!seen) return std::unexpected(seen.error());
+    if (!*seen) return {};
+    const auto theirs = others_say(**seen);
+    if (!theirs || *theirs == ours || was_set_for_all(on, options.name)) return {};
+    return fail(errc::invalid_argument,
+                fmt::format("'{}' is in use with --semaphore {}, and you say {}: say {} too, or "
+                            "change it for all with --resize",
+                            options.name, *theirs, ours, *theirs));
+}
+
+}  // namespace holdfast::app

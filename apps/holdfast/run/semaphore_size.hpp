@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run/run_options.hpp"
+
+#include <holdfast/client.hpp>
+
+/// Whether all who run with --semaphore mean the same number.
+///
+/// An engine lets in as many as the one says who asks. So a script with another number than the
+/// others', by mistake or because it is older, would overfill the place or be kept out for no
+/// reason that anybody sees. It is told instead. A number that was set for all by resize() holds
+/// whatever anybody says, and is no mistake.
+///
+/// It is a look, not a lock: two who begin at the very same moment with different numbers do not
+/// see each other.
+namespace holdfast::app {
+
+/// Sets the number for all, if that was asked for; otherwise compares it with the others'.
+/// Errors: invalid_argument (the detail names both numbers), the engine's trouble.
+[[nodiscard]] result<void> agree_on_size(client& on, const run_options& options);
+
+}  // namespace holdfast::app
