@@ -124,7 +124,10 @@ request read(std::span<const char* const> line, cut where) {
 }  // namespace
 
 request read_words(std::span<const char* const> line) {
-    return read(line, cut::at_first);
+    if (line.empty() || std::string_view(line.front()) != "help") return read(line, cut::at_first);
+    std::vector<const char*> asked(line.begin() + 1, line.end());
+    asked.push_back("--help");
+    return read(asked, cut::at_first);
 }
 
 }  // namespace holdfast::app

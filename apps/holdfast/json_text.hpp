@@ -39,7 +39,11 @@ public:
     void put(std::string_view name, std::same_as<bool> auto yes) {
         raw(name, yes ? "true" : "false");
     }
-    void put(std::string_view name, double number) { raw(name, fmt::format("{:.6g}", number)); }
+    /// To six digits, and to the last before the point.
+    void put(std::string_view name, double number) {
+        const bool large = number >= 1e5 || number <= -1e5;
+        raw(name, large ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number));
+    }
     template <std::integral Number>
         requires(!std::same_as<Number, bool>)
     void put(std::string_view name, Number number) {

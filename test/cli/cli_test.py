@@ -65,6 +65,10 @@ class CommandLine(Case):
                 self.assertLessEqual(max(map(len, lines)), 80)
                 self.expect_golden(name, done.stdout)
 
+    def test_help_is_also_a_command(self):
+        for words in ((), ("run",), ("lock", "ls")):
+            self.expect(holdfast("help", *words), SUCCESS, holdfast(*words, "--help").stdout)
+
     def test_the_manual_page_has_every_command_and_no_fault(self):
         page = holdfast("manual")
         self.assertEqual((page.returncode, page.stderr), (SUCCESS, ""))

@@ -79,6 +79,13 @@ TEST(json_text, quotes_what_would_break_a_line) {
     EXPECT_EQ(out.text(), "{\"name\": \"a\\\"b\\\\c\\u000ad\", \"yes\": true, \"count\": 3}");
 }
 
+TEST(json_text, writes_large_numbers_in_full) {
+    json_object out;
+    out.put("ms", 3'948'679.4);
+    out.put("us", 0.27123456);
+    EXPECT_EQ(out.text(), "{\"ms\": 3948679, \"us\": 0.271235}");
+}
+
 TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_over) {
     const std::vector before{held("a", 1), held("b", 2, 1), held("c", 3), held("d", 4)};
     const std::vector after{held("b", 5), held("c", 3, 2), held("d", 6), held("e", 7)};

@@ -95,7 +95,8 @@ class Screen(Case):
         term = self.top()
         term.read_until(lambda text: "nothing is held" in text, "it starts")
         self.engine.fail()
-        term.read_until(lambda text: f"127.0.0.1:{self.engine.port}" in screen_of(text)[2],
+        term.read_until(lambda text: any(f"127.0.0.1:{self.engine.port}" in line
+                                             for line in screen_of(text)[2:3]),
                         "it says that the engine is away")
         os.kill(term.pid, signal.SIGTERM)
         self.assertEqual(term.end(), -signal.SIGTERM)
