@@ -12,7 +12,7 @@
 #include "bench/bench_engine.hpp"
 #include "bench/crew.hpp"
 #include "bench/figure.hpp"
-#include "bench/locks_reference.hpp"
+#include "bench/file_by_hand.hpp"
 #include "bench/progress.hpp"
 #include "bench/redis_benchmark.hpp"
 #include "option_types.hpp"

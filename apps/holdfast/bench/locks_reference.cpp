@@ -2,17 +2,12 @@
 #include "bench/locks_reference.hpp"
 
 #include "bench/figure.hpp"
+#include "bench/file_by_hand.hpp"
 #include "raw_pairs.hpp"
-#ifdef HOLDFAST_BENCH_SQLITE
-#include "sqlite_pairs.hpp"
-#endif
 
 #include <holdfast/redis.hpp>
-#include <holdfast/url.hpp>
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace holdfast::app {
 namespace {
@@ -43,35 +38,6 @@ std::string redis_url(const server_place& where) {
 }
 
 }  // namespace
-
-std::string synchronous_of(const std::string& engine_url) {
-    const auto parsed = parse_url(engine_url);
-    if (!parsed) return "normal";
-    const auto found = std::ranges::find(parsed->options, "synchronous",
-                                         &std::pair<std::string, std::string>::first);
-    return found == parsed->options.end() ? "normal" : found->second;
-}
-
-result<bench::pairs_result> pairs_by_hand_in_a_file(const bench_engine& engine,
-                                                    const bench::pairs_options& wanted) {
-#ifdef HOLDFAST_BENCH_SQLITE
-    return bench::pairs_by_sqlite((engine.directory.path() / "by_hand.db").string(),
-                                  {.pairs = wanted, .synchronous = synchronous_of(engine.url)});
-#else
-    return fail(errc::unsupported, "this program was built without SQLite");
-#endif
-}
-
-result<bench::pairs_result> counts_by_hand_in_a_file(const bench_engine& engine,
-                                                     const bench::pairs_options& wanted, int keys) {
-#ifdef HOLDFAST_BENCH_SQLITE
-    return bench::counts_by_sqlite((engine.directory.path() / "by_hand.db").string(),
-                                   {.pairs = wanted, .synchronous = synchronous_of(engine.url)},
-                                   keys);
-#else
-    return fail(errc::unsupported, "this program was built without SQLite");
-#endif
-}
 
 locks_reference::way locks_reference::chosen() const {
     using kind = bench_engine::kind;

@@ -3,7 +3,6 @@
 
 #include "bench/bench_engine.hpp"
 #include "bench/lock_crew.hpp"
-#include "raw_pairs.hpp"
 
 #include <optional>
 #include <string>
@@ -18,18 +17,6 @@
 ///
 /// The last three have no fence, no line and no keeper.
 namespace holdfast::app {
-
-/// What `synchronous` the engine's file has, by its URL: "normal" or "full".
-[[nodiscard]] std::string synchronous_of(const std::string& engine_url);
-
-/// A lock in a file as one would write it by hand, beside the engine's file.
-/// Errors: unsupported, if this program was built without SQLite.
-[[nodiscard]] result<bench::pairs_result> pairs_by_hand_in_a_file(
-    const bench_engine& engine, const bench::pairs_options& wanted);
-
-/// The same of a rate limit: a count and its window for each of `keys`.
-[[nodiscard]] result<bench::pairs_result> counts_by_hand_in_a_file(
-    const bench_engine& engine, const bench::pairs_options& wanted, int keys);
 
 class locks_reference {
 public:

@@ -17,7 +17,7 @@
 namespace holdfast::app {
 
 /// Sets the number for all, if that was asked for; otherwise compares it with the others'.
-/// Errors: invalid_argument (the detail names both numbers), the engine's trouble.
+/// Errors: invalid_argument (the detail names both numbers); of a change, the engine's trouble.
 [[nodiscard]] result<void> agree_on_size(client& on, const run_options& options);
 
 }  // namespace holdfast::app
