@@ -68,39 +68,56 @@ lua_host::known_script* lua_host::find(std::string_view sha) const {
     return scripts_.find({lower.data(), lower.size()});
 }
 
-// Answers the function's place in the registry, or LUA_NOREF and leaves the problem on the stack.
-int lua_host::compile(std::string_view text) {
+// Leaves the function on the stack, or the problem and answers false.
+bool lua_host::compile(std::string_view text, const char* mode) {
     leave_room();
     memory_.bound(true);
-    const int failure = luaL_loadbufferx(state_, text.data(), text.size(), "@user_script", "t");
+    const int failure = luaL_loadbufferx(state_, text.data(), text.size(), "@user_script", mode);
     memory_.bound(false);
-    return failure == 0 ? luaL_ref(state_, LUA_REGISTRYINDEX) : LUA_NOREF;
+    return failure == 0;
+}
+
+// Compiles it into the function on the stack; refuses what is not Lua.
+ready_script lua_host::make(std::string_view source, std::string sha) {
+    script_text text = read_script(source);
+    bool good = text.world.as_locals && compile(std::string(take_world) + text.lua, "t");
+    if (!good) {  // or it has so many locals that ours do not fit
+        text.world = {};
+        lua_settop(state_, base_top);
+        good = compile(text.lua, "t");
+    }
+    if (!good) {
+        std::string problem =
+            fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
+        lua_settop(state_, base_top);
+        refuse(std::move(problem));
+    }
+    ready_script made{std::move(sha), {}, text.world, text.read_only};
+    const auto append = [](lua_State*, const void* bytes, std::size_t size, void* to) {
+        static_cast<std::string*>(to)->append(static_cast<const char*>(bytes), size);
+        return 0;
+    };
+    lua_dump(state_, append, &made.code);
+    return made;
 }
 
 lua_host::known_script& lua_host::load(std::string_view source) {
     if (source.size() > longest_source) {
         refuse(fmt::format("ERR script has {} bytes, more than {}", source.size(), longest_source));
     }
-    const std::string sha = script(std::string(source)).sha1();
+    auto ready = ready_scripts::of_process().find(source);
+    std::string sha = ready ? ready->sha1 : script(std::string(source)).sha1();
     if (known_script* known = find(sha)) return *known;
-    script_text text = read_script(source);
-    int function = text.world.as_locals ? compile(std::string(take_world) + text.lua) : LUA_NOREF;
-    if (function == LUA_NOREF) {  // or it has so many locals that ours do not fit
-        text.world = {};
+    if (!ready || !compile(ready->code, "b")) {
         lua_settop(state_, base_top);
-        function = compile(text.lua);
+        ready = ready_scripts::of_process().keep(source, make(source, std::move(sha)));
     }
-    if (function == LUA_NOREF) {
-        std::string problem =
-            fmt::format("ERR Error compiling script (new function): {}", lua_tostring(state_, -1));
-        lua_settop(state_, base_top);
-        refuse(std::move(problem));
-    }
+    const int function = luaL_ref(state_, LUA_REGISTRYINDEX);
     while (scripts_.size() >= most_scripts || source_bytes_ + source.size() > most_source) {
         forget(*scripts_.first());
     }
     source_bytes_ += source.size();
-    return scripts_.insert(sha, {function, source.size(), text.read_only, text.world});
+    return scripts_.insert(ready->sha1, {function, source.size(), ready->read_only, ready->world});
 }
 
 void lua_host::forget(known_script& s) {

@@ -4,6 +4,7 @@
 #include "engine/memory/dict.hpp"
 #include "engine/memory/lua_memory.hpp"
 #include "engine/memory/numbers.hpp"
+#include "engine/memory/ready_scripts.hpp"
 #include "engine/memory/script_text.hpp"
 
 #include <holdfast/command.hpp>
@@ -91,7 +92,8 @@ private:
     void count_steps();
     int refuse_call(lua_State* state, bool raise, std::string_view text);
     void answer_failure(call& c, std::string_view sha);
-    int compile(std::string_view text);
+    bool compile(std::string_view text, const char* mode);
+    ready_script make(std::string_view source, std::string sha);
     void forget(known_script& s);
     void leave_room();
     int push_world(const script_world& world, const invocation& how);

@@ -206,6 +206,24 @@ TEST_F(scripts, a_sha_may_be_written_in_capitals) {
     EXPECT_EQ(say("EVALSHA", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB", "0"), "(integer) 1");
 }
 
+TEST_F(scripts, one_that_another_engine_compiled_is_the_same_script) {
+    const std::string fails = "\n\nlocal function deep()\n  error('here') end\nreturn deep()";
+    const std::string reads = "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], ARGV[1])";
+    const std::string plain = "return {KEYS[1], ARGV[1], #KEYS, redis.sha1hex('')}";
+    const auto all = [&] {
+        return run(fails) + say("EVAL", reads, "1", "k", "v") + say("EVAL", plain, "1", "k", "v") +
+               say("EVALSHA", script(plain).sha1(), "1", "k", "v");
+    };
+    const std::string first = all();
+    EXPECT_NE(first.find("user_script:4: here"), std::string::npos) << first;
+    engine = make_memory_engine({.time = &time, .chance = &chance});
+    EXPECT_EQ(say("EVALSHA", script(plain).sha1(), "1", "k", "v"),
+              "(error) NOSCRIPT No matching script. Please use EVAL.");
+    EXPECT_EQ(all(), first);
+    ask("SCRIPT", "FLUSH");
+    EXPECT_EQ(all(), first);
+}
+
 TEST_F(scripts, a_table_that_holds_itself_ends_in_an_error_not_in_a_crash) {
     EXPECT_NE(run("local t = {} t[1] = t return t").find("reached lua stack limit"),
               std::string::npos);
