@@ -45,8 +45,8 @@ struct rate_limiter_options {
     when_away away = when_away::tell;
     /// For when_away::local_share: how many processes share the limit. At least 1.
     std::uint32_t local_share = 1;
-    /// After the engine was found away, `away` answers this long without asking it again. (Not for
-    /// `tell`, which always asks.)
+    /// After the engine was found away, `away` answers this long without asking it again; in a
+    /// cluster, for the keys of that server. (Not for `tell`, which always asks.)
     duration away_pause = std::chrono::milliseconds(100);
 
     /// How many keys are remembered in this process: refusals, windows and blocks. 0: none. When
@@ -110,7 +110,9 @@ public:
     [[nodiscard]] result<decision> refund(std::string_view key, std::uint64_t n = 1);
 
     /// Takes n now for use after `delay`, if that is at most max_wait: the way to pace work, with
-    /// one trip and one sleep instead of asking again and again.
+    /// one trip and one sleep instead of asking again and again. It looks ahead as far as max_wait,
+    /// or 2^52 parts of a microsecond, of which a rate of 999,983 in 1 s needs 999,983 for each:
+    /// 75 minutes. Rates that divide their period have no such bound.
     /// Errors, Blocks: as peek(), and unsupported for rules other than a single bucket.
     [[nodiscard]] result<decision> reserve(std::string_view key, std::uint64_t n,
                                            duration max_wait);

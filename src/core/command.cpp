@@ -39,6 +39,10 @@ bool command_engine::hear_pushes(const push_wait& /*wait*/) {
     return false;
 }
 
+std::size_t command_engine::place_of(std::string_view /*key*/) const {
+    return 0;
+}
+
 result<reply> command_engine::execute(const command& c, time_point give_up) {
     result<reply> answer;
     exchange({&c, 1}, {&answer, 1}, give_up);

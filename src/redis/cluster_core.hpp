@@ -63,6 +63,10 @@ public:
                                                                   push_handler handler,
                                                                   time_point give_up);
 
+    [[nodiscard]] std::size_t place_of(std::string_view key) const {
+        return nodes_.place_of(hash_slot(key));
+    }
+
     /// The map may be wrong.
     void suspect();
     void read(redis_statistics& out) const;

@@ -38,6 +38,7 @@ cluster_node& cluster_nodes::make(const server_address& address) {
     nodes_.push_back(std::make_unique<cluster_node>());
     cluster_node& node = *nodes_.back();
     node.address = address;
+    node.number = ++numbered_;
     node.wanted_at = time_.now();
     // A connection that has to be made again is the first sign of a node's end.
     const auto where = [this, &node](time_point) -> result<server_address> {
@@ -98,6 +99,12 @@ server_address cluster_nodes::any_address() {
     ++turn_;
     if (nodes_.empty()) return seeds_[turn_ % seeds_.size()];
     return nodes_[turn_ % nodes_.size()]->address;
+}
+
+std::size_t cluster_nodes::place_of(unsigned slot) const {
+    const lock held(mutex_);
+    const cluster_node* const node = owners_[slot];
+    return node == nullptr ? 0 : node->number;
 }
 
 bool cluster_nodes::knows(const server_address& address) {

@@ -25,6 +25,7 @@ struct cluster_node {
     server_address address;
     std::unique_ptr<server_link> link;
     std::atomic<int> users = 0;     ///< While there are any, it is not destroyed.
+    std::size_t number = 0;         ///< From 1, in the order in which they became known.
     std::atomic<bool> met = false;  ///< Somebody has connected, or tried to.
     time_point wanted_at{};         ///< When it was last asked for. Guarded by the nodes' mutex.
 };
@@ -73,6 +74,8 @@ public:
     [[nodiscard]] node_use at(const server_address& address);
     /// Where to listen to channels that are heard on every node. Another one each time.
     [[nodiscard]] server_address any_address();
+    /// A number of the node that serves the slot; 0: nobody is known to.
+    [[nodiscard]] std::size_t place_of(unsigned slot) const;
     [[nodiscard]] bool knows(const server_address& address);
     [[nodiscard]] bool mapped() const;
     /// Why there is no map.
@@ -120,6 +123,7 @@ private:
     std::uint64_t begun_ = 0;  ///< Refreshes,
     std::uint64_t ended_ = 0;  ///< … of which the last one that ended.
     std::size_t turn_ = 0;
+    std::size_t numbered_ = 0;
     bool mapped_ = false;
     bool closing_ = false;
 };

@@ -52,6 +52,12 @@ public:
         }
         return false;
     }
+    std::size_t place_of(std::string_view key) const override {
+        if constexpr (requires { core_->place_of(key); }) {
+            if (ours()) return core_->place_of(key);
+        }
+        return 0;
+    }
     clock& time() const noexcept override { return core_->time(); }
     redis_statistics statistics() const override {
         redis_statistics out;

@@ -126,7 +126,7 @@ result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
         add(count_.refused);
         return *std::move(refused);
     }
-    if (resting()) return when_gone(key, n, {errc::unavailable, "the engine was away just now"});
+    if (resting(key)) return when_gone(key, n, {errc::unavailable, "the engine was away just now"});
     auto made = blocks_ ? take_through_block(key, n) : take_alone(key, n);
     if (!made && is_away(made.error())) return when_gone(key, n, std::move(made.error()));
     if (made) count(*made);
@@ -316,18 +316,21 @@ key_text limiter_core::key_of(std::string_view key, const limit& one) const {
     return name;
 }
 
-bool limiter_core::resting() const noexcept {
+std::size_t limiter_core::place_of(std::string_view key) const {
+    return where_.engine()->place_of(key_of(key, limits_.front()).view());
+}
+
+bool limiter_core::resting(std::string_view key) const {
     if (options_.away == when_away::tell) return false;
-    return where_.engine()->time().now() < away_until_.load(relaxed);
+    const time_point now = where_.engine()->time().now();
+    return away_.any(now) && away_.rests(place_of(key), now);
 }
 
 result<decision> limiter_core::when_gone(std::string_view key, std::uint64_t n, error why) {
     add(count_.away);
     if (options_.away == when_away::tell) return std::unexpected(std::move(why));
     const time_point now = where_.engine()->time().now();
-    if (now >= away_until_.load(relaxed)) {
-        away_until_.store(later(now, options_.away_pause), relaxed);
-    }
+    away_.rest(place_of(key), now, later(now, options_.away_pause));
     decision made{.limit = least_capacity_, .source = decided_by::policy};
     if (share_) {
         made = share_->take(key, n, now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "traffic/away_board.hpp"
 #include "traffic/company.hpp"
 #include "traffic/key_book.hpp"
 #include "traffic/limit_plan.hpp"
@@ -66,7 +67,8 @@ private:
     [[nodiscard]] time_point give_up() const noexcept;
     [[nodiscard]] decision binding_of(std::vector<decision> all) const;
     [[nodiscard]] key_text key_of(std::string_view key, const limit& one) const;
-    [[nodiscard]] bool resting() const noexcept;
+    [[nodiscard]] std::size_t place_of(std::string_view key) const;
+    [[nodiscard]] bool resting(std::string_view key) const;
     [[nodiscard]] result<decision> when_gone(std::string_view key, std::uint64_t n, error why);
     void count(const decision& made) noexcept;
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
@@ -84,7 +86,7 @@ private:
     std::optional<token_blocks> blocks_;
     std::optional<local_share> share_;
     company<result<heard>> company_;
-    std::atomic<time_point> away_until_{};
+    away_board away_;
 
     struct counters {
         std::atomic<std::uint64_t> allowed = 0;

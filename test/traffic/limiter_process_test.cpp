@@ -3,6 +3,7 @@
 // Limits that several processes share on a real Redis: with clocks that disagree, with one that is
 // killed while it holds a block of tokens, and with a server that goes away.
 #include "support/child_process.hpp"
+#include "support/redis_cluster_group.hpp"
 #include "support/redis_server.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/wait_for.hpp"
@@ -138,6 +139,29 @@ TEST(a_limiter_whose_engine_is_away, asks_again_when_the_pause_is_over) {
     server.restart();
     wait_for("the engine's own answer",
              [&] { return limiter.take("k").value().source == decided_by::engine; });
+}
+
+TEST(a_limiter_whose_engine_is_away, asks_for_the_keys_of_servers_that_are_there) {
+    redis_cluster_group cluster;
+    auto hf = open(cluster.url()).value();
+    rate_limiter limiter(hf, token_bucket{.capacity = 1000, .refill = 1},
+                         {.timeout = 2s, .away = when_away::deny, .away_pause = 10min});
+    const auto home = [&](const std::string& key) {
+        return cluster.owner_of(cluster.slot_of("limit:" + key)).port();
+    };
+    const std::string gone = "k0";
+    std::string there = "k1";
+    for (int i = 2; home(there) == home(gone); ++i) there = "k" + std::to_string(i);
+    EXPECT_EQ(limiter.take(gone).value().source, decided_by::engine);
+    EXPECT_EQ(limiter.take(there).value().source, decided_by::engine);
+    auto& stopped = cluster.owner_of(cluster.slot_of("limit:" + gone));
+    stopped.pause();
+    EXPECT_EQ(limiter.take(gone).value().source, decided_by::policy);
+    EXPECT_EQ(limiter.take(there).value().source, decided_by::engine);
+    const auto asked = limiter.statistics().asked;
+    EXPECT_EQ(limiter.take(gone).value().source, decided_by::policy);
+    EXPECT_EQ(limiter.statistics().asked, asked) << "it rests";
+    stopped.resume();
 }
 
 TEST(once_over_a_bad_line, a_lost_answer_is_settled_by_asking_again) {
