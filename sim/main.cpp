@@ -42,8 +42,30 @@ struct arguments {
     bool any_seed = false;
 };
 
-void show_bar(const campaign& what, const progress& now) {
-    if (::isatty(STDERR_FILENO) == 0) return;
+double per_second(const progress& now) {
+    return static_cast<double>(now.done) * 1000.0 /
+           static_cast<double>(std::max<std::int64_t>(now.elapsed.count(), 1));
+}
+
+/// How far it is: a bar for a terminal; for a file a line each half minute.
+class teller {
+public:
+    void tell(const campaign& what, const progress& now) {
+        if (::isatty(STDERR_FILENO) != 0) return show_bar(what, now);
+        if (now.elapsed < next_) return;
+        next_ = now.elapsed + std::chrono::seconds(30);
+        if (now.done == 0) return;
+        fmt::print(stderr, "{} seeds so far, {:.0f}/s, {} failed\n", now.done, per_second(now),
+                   now.failures);
+    }
+
+private:
+    static void show_bar(const campaign& what, const progress& now);
+
+    std::chrono::milliseconds next_{0};
+};
+
+void teller::show_bar(const campaign& what, const progress& now) {
     constexpr std::size_t width = 30;
     const double by_count =
         static_cast<double>(now.done) / static_cast<double>(std::max<std::uint64_t>(what.count, 1));
@@ -54,9 +76,7 @@ void show_bar(const campaign& what, const progress& now) {
     const double part = std::min(1.0, std::max(by_count, by_time));
     const auto full = static_cast<std::size_t>(part * width);
     fmt::print(stderr, "\r[{:=<{}}{: <{}}] {:3.0f} %  {} seeds  {:.0f}/s ", "", full, "",
-               width - full, part * 100, now.done,
-               static_cast<double>(now.done) * 1000.0 /
-                   static_cast<double>(std::max<std::int64_t>(now.elapsed.count(), 1)));
+               width - full, part * 100, now.done, per_second(now));
 }
 
 void show_verdict(const verdict& seen) {
@@ -128,8 +148,9 @@ int list_failures(const campaign_end& end, const limits& bounds) {
 int run_many(const arguments& asked) {
     fmt::print("seeds from {}\n", asked.what.first);
     std::fflush(stdout);
+    teller progress_to;
     const campaign_end end =
-        run_campaign(asked.what, [&](const progress& now) { show_bar(asked.what, now); });
+        run_campaign(asked.what, [&](const progress& now) { progress_to.tell(asked.what, now); });
     if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
     fmt::print("{} seeds, {} events, {:.1f} s\n", end.sum.done, end.sum.events,
                static_cast<double>(end.sum.elapsed.count()) / 1000.0);

@@ -99,7 +99,8 @@ campaign_end run_campaign(const campaign& what, const std::function<void(const p
     const auto so_far = [&] {
         const duration elapsed = time.now() - began;
         return progress{board.done, board.events,
-                        std::chrono::duration_cast<std::chrono::milliseconds>(elapsed)};
+                        std::chrono::duration_cast<std::chrono::milliseconds>(elapsed),
+                        board.failures};
     };
     std::vector<pid_t> workers;
     const std::size_t jobs = std::min<std::size_t>(std::max(1U, what.jobs), most_jobs);

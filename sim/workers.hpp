@@ -30,6 +30,7 @@ struct progress {
     std::uint64_t done = 0;
     std::uint64_t events = 0;
     std::chrono::milliseconds elapsed{0};
+    std::uint64_t failures = 0;
 };
 
 struct campaign_end {

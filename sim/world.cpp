@@ -97,6 +97,8 @@ void world::note_arrival(const lease_request& request, unsigned node, bool await
     const auto* gone = std::get_if<ask::release>(&request);
     if (std::holds_alternative<ask::acquire>(request)) {
         if (!awaited || ended_owners_.contains(there)) late_owners_.insert(owner.value());
+    } else if (std::holds_alternative<ask::renew>(request)) {
+        if (!awaited) late_owners_.insert(owner.value());
     } else if (std::holds_alternative<ask::leave>(request) ||
                (gone != nullptr && gone->only.value == 0)) {
         ended_owners_.insert(there);

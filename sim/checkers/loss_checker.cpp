@@ -4,9 +4,16 @@
 #include <fmt/format.h>
 
 namespace holdfast::sim {
+namespace {
+
+constexpr moment a_line_is_back_after = std::chrono::seconds(1);
+
+}  // namespace
 
 void loss_checker::see(const seen::call_began& e) {
-    calls_.emplace(e.call, call{e.process});
+    const auto last = disturbed_at_.find(e.process);
+    const bool shaken = last != disturbed_at_.end() && e.at - last->second < a_line_is_back_after;
+    calls_.emplace(e.call, call{e.process, shaken});
 }
 
 void loss_checker::see(const seen::call_ended& e) {
@@ -37,6 +44,7 @@ void loss_checker::see(const seen::process_crashed& e) {
 }
 
 void loss_checker::see(const seen::process_disturbed& e) {
+    disturbed_at_[e.process] = e.at;
     for (auto& [number, one] : open_) one.disturbed = one.disturbed || one.process == e.process;
     for (auto& [number, one] : calls_) one.disturbed = one.disturbed || one.process == e.process;
 }

@@ -6,7 +6,8 @@
 #include <map>
 
 /// Nobody loses a lease while nothing happens to it: neither to its program nor to the servers,
-/// from the call that it came from on. A grant that is heard late may have no time left.
+/// from the call that it came from on, or shortly before: a call may have to wait for a line that
+/// was lost then, and a grant that is heard late may have no time left.
 namespace holdfast::sim {
 
 class loss_checker final : public checker {
@@ -35,6 +36,7 @@ private:
     };
     std::map<std::uint64_t, call> calls_;
     std::map<std::uint64_t, holding> open_;
+    std::map<unsigned, moment> disturbed_at_;  ///< By process.
 };
 
 }  // namespace holdfast::sim

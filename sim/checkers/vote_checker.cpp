@@ -32,6 +32,7 @@ void vote_checker::see(const seen::request_sent& e) {
         found->second.renewal = ++renewals_;
         found->second.renewal_sent = e.at;
         found->second.renewed = 0;
+        found->second.renewal_at.clear();
     }
 }
 
@@ -59,6 +60,7 @@ void vote_checker::see(const seen::node_asked& e) {
         const asker who(kept->owner.value(), kept->name.value());
         const auto found = places_.find(who);
         if (found == places_.end() || found->second.renewal_sent != e.at) return;
+        if (!found->second.renewal_at.insert(e.node).second) return;
         const vote& here = found->second.votes[e.node];
         if (!here.counts() || here.undoing != 0) return;
         asked_.insert_or_assign(&e.request, renewal{who, found->second.renewal});

@@ -4,6 +4,7 @@
 #include "checker.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -43,7 +44,8 @@ private:
         // Of the renewal that is under way:
         std::uint64_t renewal = 0;  ///< Its number; 0: there is none.
         moment renewal_sent{};
-        std::size_t renewed = 0;  ///< Servers that have said so.
+        std::size_t renewed = 0;        ///< Servers that have said so.
+        std::set<unsigned> renewal_at;  ///< Servers that were asked; a second ask is not of it.
     };
     struct renewal {
         asker who;

@@ -87,12 +87,16 @@ bool quorum_places::undoing(const asker& who, std::span<const fencing_token> und
     return true;
 }
 
-void quorum_places::not_undoing(const asker& who, std::size_t node, fencing_token up_to) {
+void quorum_places::undone(const asker& who, std::size_t node, fencing_token up_to) {
     const std::scoped_lock guard(mutex_);
     const auto found = places_.find(who);
     if (found == places_.end() || found->second.undone.empty()) return;
     fencing_token& undone = found->second.undone[node];
     if (undone <= up_to && !mutation("undoing_never_ends")) undone = {};
+}
+
+void quorum_places::voted(const asker& who, std::size_t node, fencing_token fence) {
+    if (fence.value > 0) undone(who, node, {fence.value - 1});
 }
 
 void quorum_places::granted(const asker& who) {

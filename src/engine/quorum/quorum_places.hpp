@@ -61,9 +61,13 @@ public:
     [[nodiscard]] bool undoing(const asker& who, std::span<const fencing_token> undone,
                                std::uint64_t look, time_point now);
 
-    /// Nothing with a fence up to this one is left to undo at that node: it has undone it, or has
-    /// granted something newer to this owner, which a late undoing does not end.
-    void not_undoing(const asker& who, std::size_t node, fencing_token up_to);
+    /// That node has undone what it granted up to this fence.
+    void undone(const asker& who, std::size_t node, fencing_token up_to);
+
+    /// That node has granted it with this fence. If it is above what is being undone there, the
+    /// undoing is over, or will not end this grant. If not, it is what is being undone, and was told
+    /// late.
+    void voted(const asker& who, std::size_t node, fencing_token fence);
 
     /// It has it. What is being undone is remembered for its renewals.
     void granted(const asker& who);

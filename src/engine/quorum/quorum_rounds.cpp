@@ -152,7 +152,7 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
         const node_word& word = one->machine.words()[node];
         if (word.said == node_word::kind::yes) vote = word.fence;
     }
-    if (vote.value != 0) places_.not_undoing(asker_of(one->machine.request()), node, vote);
+    places_.voted(asker_of(one->machine.request()), node, vote);
     act(one, std::move(step), now);
 }
 
@@ -217,8 +217,9 @@ void quorum_rounds::heard(const round& one, std::size_t node, const result<lease
                           fencing_token undone) {
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
     const ask::leave owner = leave_of(one.machine.request());
-    if (given != nullptr) undone = given->fence;
-    if (reply && undone.value != 0) places_.not_undoing({owner.owner, owner.name}, node, undone);
+    const quorum_places::asker who{owner.owner, owner.name};
+    if (reply && undone.value != 0) places_.undone(who, node, undone);
+    if (given != nullptr) places_.voted(who, node, given->fence);
     if (given == nullptr || !one.over(node)) return;
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});

@@ -52,11 +52,20 @@ TEST_F(quorum_places_of_three, leave_it_to_a_later_request_to_undo_what_both_wer
 TEST_F(quorum_places_of_three, forget_what_a_node_has_undone_or_granted_anew) {
     ask();
     undo(5, 0, 6);
-    places.not_undoing(who, 0, {4});
-    places.not_undoing(who, 2, {7});
+    places.undone(who, 0, {4});
+    places.voted(who, 2, {7});
     EXPECT_THAT(undone(), ElementsAre(fencing_token{5}, fencing_token{0}, fencing_token{0}))
         << "an older one says nothing about it";
-    places.not_undoing(who, 0, {5});
+    places.undone(who, 0, {5});
+    EXPECT_THAT(undone(), ElementsAre(fencing_token{0}, fencing_token{0}, fencing_token{0}));
+}
+
+TEST_F(quorum_places_of_three, do_not_take_a_vote_that_is_being_undone_for_a_new_one) {
+    ask();
+    undo(5, 0, 0);
+    places.voted(who, 0, {5});  // a node's answer to an earlier request, on its way until now
+    EXPECT_THAT(undone(), ElementsAre(fencing_token{5}, fencing_token{0}, fencing_token{0}));
+    places.voted(who, 0, {6});
     EXPECT_THAT(undone(), ElementsAre(fencing_token{0}, fencing_token{0}, fencing_token{0}));
 }
 
