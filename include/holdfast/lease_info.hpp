@@ -57,6 +57,8 @@ struct lease_info {
     fencing_token fence;
     /// Until the last of its holders is over; empty if one never is.
     std::optional<duration> remaining;
+    /// How many permits there are for everybody, if resize() has said so; only inspect() fills it.
+    std::optional<std::uint32_t> resized;
     std::uint32_t waiters = 0;
     std::vector<holder_info> holders;  ///< At most some hundred, the oldest first.
     std::vector<waiter_info> line;     ///< In order; only inspect() fills it.

@@ -22,16 +22,6 @@ std::optional<std::uint32_t> others_say(const lease_info& seen) {
     return std::nullopt;
 }
 
-// One who asks for more permits than there are is told so at once; but how many there are is what
-// it says itself, unless somebody has set it for all. While others hold some it gets nothing.
-bool was_set_for_all(client& on, const std::string& name) {
-    constexpr std::uint32_t most = 1'000'000;
-    auto all = on.semaphore(name, most).try_acquire(most);
-    if (!all) return all.error() == errc::invalid_argument;
-    static_cast<void>(std::move(*all).release());  // they have just gone
-    return true;
-}
-
 }  // namespace
 
 result<void> agree_on_size(client& on, const run_options& options) {
@@ -40,8 +30,9 @@ result<void> agree_on_size(client& on, const run_options& options) {
     if (options.resize) return on.semaphore(options.name, ours).resize(ours);
     const auto seen = on.inspect(options.name);
     if (!seen || !*seen) return {};  // trouble is the acquire's to tell: it may wait for its end
+    if ((*seen)->resized) return {};  // that holds, whatever anybody says
     const auto theirs = others_say(**seen);
-    if (!theirs || *theirs == ours || was_set_for_all(on, options.name)) return {};
+    if (!theirs || *theirs == ours) return {};
     return fail(errc::invalid_argument,
                 fmt::format("'{}' is in use with --semaphore {}, and you say {}: say {} too, or "
                             "change it for all with --resize",

@@ -65,8 +65,7 @@ public:
     void undone(const asker& who, std::size_t node, fencing_token up_to);
 
     /// That node has granted it with this fence. If it is above what is being undone there, the
-    /// undoing is over, or will not end this grant. If not, it is what is being undone, and was told
-    /// late.
+    /// undoing is over, or will not end this grant. If not, it is what is being undone, told late.
     void voted(const asker& who, std::size_t node, fencing_token fence);
 
     /// It has it. What is being undone is remembered for its renewals.

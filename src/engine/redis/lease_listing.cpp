@@ -339,11 +339,11 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
                                                 const command_lease_options& options,
                                                 const lock_name& name, time_point give_up) {
     const lease_keys keys = keys_of(options.prefix, name, options.scope);
-    const std::array<std::string_view, 3> names{keys.lock, keys.line, keys.waiters};
+    const std::array<std::string_view, 4> names{keys.lock, keys.line, keys.waiters, keys.limit};
     const auto seen = engine.evaluate(inspect_script(), names, {}, give_up, repeat::idempotent);
     if (!seen) return std::unexpected(seen.error());
     const auto& parts = seen->elements();
-    if (parts.size() < 2) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
+    if (parts.size() < 3) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
     auto found =
         describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(), keys.lock);
     if (!found) found.emplace();
@@ -352,7 +352,11 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
     }
     lease_info& info = found->info;
     info.name = name.value();
-    for (std::size_t i = 2; i + 3 <= parts.size(); i += 3) {
+    if (std::string_view size = parts[2].text(); !size.empty()) {
+        info.resized = static_cast<std::uint32_t>(take_number(size));
+        if (info.mode.type == lease_mode::kind::permit) info.mode.limit = *info.resized;
+    }
+    for (std::size_t i = 3; i + 3 <= parts.size(); i += 3) {
         const std::string& ticket = parts[i + 1].text();
         std::int64_t us = 0;
         std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);

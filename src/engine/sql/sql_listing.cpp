@@ -73,8 +73,9 @@ lease_info described(const std::string& name, std::int64_t now, std::vector<part
     }
     if (info.mode.permits == 0) info.mode = {};
     const auto size = std::ranges::find(all, stand::resized, &party::at);
-    if (size != all.end() && size->until > now && info.mode.type == lease_mode::kind::permit) {
-        info.mode.limit = size->mode.limit;
+    if (size != all.end() && size->until > now) {
+        info.resized = size->mode.limit;
+        if (info.mode.type == lease_mode::kind::permit) info.mode.limit = size->mode.limit;
     }
     return info;
 }
@@ -124,7 +125,10 @@ result<std::vector<lease_info>> sql_lease_store::list(std::string_view prefix, t
     auto infos = read_infos(*db_, prefix, before);
     if (!infos) return infos;
     std::erase_if(*infos, [](const lease_info& info) { return info.holders.empty(); });
-    for (lease_info& info : *infos) info.line.clear();
+    for (lease_info& info : *infos) {
+        info.line.clear();
+        info.resized.reset();
+    }
     return infos;
 }
 

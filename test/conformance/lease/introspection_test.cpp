@@ -99,6 +99,11 @@ TEST_P(introspection, a_reader_or_a_permit_is_known_for_what_it_is_also_if_it_is
     const auto seats = two.inspect("seats").value().value();
     EXPECT_EQ(seats.mode, (lease_mode{lease_mode::kind::permit, 2, 5}));
     EXPECT_EQ(seats.holders.size(), 1U);
+    EXPECT_EQ(seats.resized, std::nullopt) << "five is what they say";
+    ASSERT_TRUE(two.semaphore("seats", 5).resize(7));
+    const auto more = two.inspect("seats").value().value();
+    EXPECT_EQ(more.resized, 7U);
+    EXPECT_EQ(more.mode, (lease_mode{lease_mode::kind::permit, 2, 7}));
 }
 
 TEST_P(introspection, a_listing_tells_the_same_of_every_name_with_the_prefix) {

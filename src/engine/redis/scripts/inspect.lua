@@ -2,13 +2,13 @@
 -- One name as it is now: its lock, and who waits for it and is alive. Owners are secrets and stay
 -- here; only the ids of their clients are told. Changes nothing.
 --
--- KEYS  1 lock  2 line  3 waiters
+-- KEYS  1 lock  2 line  3 waiters  4 limit
 -- Answers {the lock's value with the owner cut to its client's id, or '' if there is no lock, or
---          '?' if it is another program's; remaining_ms (as PTTL); and for each waiter: client's
---          id, ticket, what it wants ("x1/1", "s1/1", "p2/5")}
+--          '?' if it is another program's; remaining_ms (as PTTL); the permits as resized, or '';
+--          and for each waiter: client's id, ticket, what it wants ("x1/1", "s1/1", "p2/5")}
 
 local held = redis.call('GET', KEYS[1]) or ''
-local seen = {held, redis.call('PTTL', KEYS[1])}
+local seen = {held, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[4]) or ''}
 local alone = string.find(held, '^%x+:%d*@?%d*%+?$') or
     string.find(held, '^%x+:[sp]%d+/?%d*:%d*@?%d*%+?$')
 if alone and string.sub(held, 33, 33) == ':' then
