@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <vector>
+#include <deque>
+#include <utility>
 
 namespace {
 
@@ -43,6 +44,28 @@ bool trace(const char* name, const holdfast::limit_rule& rule) {
     return true;
 }
 
+// Each that is admitted is at work for a while, and then lets the next one in.
+bool trace_at_work(const char* name, std::uint32_t permits, duration work) {
+    holdfast::virtual_clock time;
+    auto hf = holdfast::open("memory:", {.time = &time});
+    if (!hf) return false;
+    holdfast::concurrency_limiter limiter(*hf, {.permits = permits});
+    std::deque<std::pair<duration, holdfast::permit>> working;
+    for (duration t{}; t < length; t += gap_at(t)) {
+        for (; !working.empty() && working.front().first <= t; working.pop_front()) {
+            if (!std::move(working.front().second).release()) return false;
+        }
+        auto answer = limiter.enter("k");
+        if (!answer) return false;
+        if (answer->held) {
+            fmt::print("{},{:.3f}\n", name, seconds(t));
+            working.emplace_back(t + work, *std::move(answer->held));
+        }
+        time.advance(gap_at(t));
+    }
+    return true;
+}
+
 }  // namespace
 
 int main() {
@@ -56,7 +79,8 @@ int main() {
         trace("sliding_counter, unbiased, 1 part",
               sliding_counter{.limit = 20, .window = 4s, .mode = counting::unbiased, .parts = 1}) &&
         trace("token_bucket", token_bucket{.capacity = 20, .refill = 5, .period = 1s}) &&
-        trace("leaky_bucket", leaky_bucket{.drain = 5, .period = 1s, .queue = 19});
+        trace("leaky_bucket", leaky_bucket{.drain = 5, .period = 1s, .queue = 19}) &&
+        trace_at_work("concurrency_limiter, 4 permits, 0.8 s of work each", 4, 800ms);
     std::fflush(stdout);
     return good ? 0 : 1;
 }
