@@ -29,7 +29,7 @@ result<void> agree_on_size(client& on, const run_options& options) {
     const auto ours = static_cast<std::uint32_t>(options.semaphore);
     if (options.resize) return on.semaphore(options.name, ours).resize(ours);
     const auto seen = on.inspect(options.name);
-    if (!seen || !*seen) return {};  // trouble is the acquire's to tell: it may wait for its end
+    if (!seen || !*seen) return {};   // trouble is the acquire's to tell: it may wait for its end
     if ((*seen)->resized) return {};  // that holds, whatever anybody says
     const auto theirs = others_say(**seen);
     if (!theirs || *theirs == ours) return {};

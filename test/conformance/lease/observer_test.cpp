@@ -102,11 +102,14 @@ TEST_P(observer_promise, how_a_waiter_got_its_lease_is_told) {
     wait_to_hear(6);
     auto all = heard();
     std::ranges::sort(all);  // a release and the grant that it makes happen at once
-    const std::string told = two.can().fair ? "handed_over" : "looked";
+    // At most servers of a quorum the release may come before the waiter: then nobody was there.
+    const bool overtaken = !two.can().fair && all.at(1) == all.at(0);
+    const std::string looked = overtaken ? "at_once" : "looked";
+    const std::string told = two.can().fair ? "handed_over" : looked;
     EXPECT_THAT(
         all, ElementsAre("acquired job at_once", "acquired job " + told, "acquired job passed_on",
                          "released job", "released job", "released job"));
-    EXPECT_EQ(watched.statistics().waiting_time.count(), 2U);
+    EXPECT_EQ(watched.statistics().waiting_time.count(), overtaken ? 1U : 2U);
 }
 
 TEST_P(observer_promise, who_waited_behind_another_of_its_client_has_waited) {
