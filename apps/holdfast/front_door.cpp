@@ -29,8 +29,8 @@ struct house {
     std::vector<std::string> command;
 };
 
-/// Which "--" the command of `holdfast run` stands after: the first; or the second, if a name that
-/// begins with a dash stands between them.
+/// Which "--" the command of `holdfast run` stands after: the first; or the second, if the name
+/// stands between them.
 enum class cut : std::uint8_t { at_first, at_second };
 
 using line_end = std::span<const char* const>::iterator;
@@ -47,8 +47,7 @@ bool is_run(std::span<const char* const> line) {
 
 bool may_be_cut_later(std::span<const char* const> line) {
     const auto first = next_dashes(line.begin(), line.end());
-    if (line.end() - first < 3) return false;
-    return std::string_view(first[1]).starts_with('-') && std::string_view(first[2]) == "--";
+    return line.end() - first >= 3 && std::string_view(first[2]) == "--";
 }
 
 // For all others, "--" ends the options, and CLI11 knows that.
@@ -121,13 +120,26 @@ request read(std::span<const char* const> line, cut where) {
     return {.text = {}, .code = {}, .run = [here, &one = *found] { return one.run(); }};
 }
 
+// Only the names of commands matter; what they need is missing, of course.
+request help_on(std::span<const char* const> line) {
+    house here;
+    split(line, cut::at_first, here);
+    furnish(here);
+    try {
+        here.top.parse(std::vector<std::string>(here.ours));
+    } catch (const CLI::ParseError&) {
+    }
+    if (const std::string why = unexpected_word(here.top); !why.empty()) {
+        return misuse(here.top, why);
+    }
+    return {help_for(innermost(here.top)), exit_code::success, {}};
+}
+
 }  // namespace
 
 request read_words(std::span<const char* const> line) {
-    if (line.empty() || std::string_view(line.front()) != "help") return read(line, cut::at_first);
-    std::vector<const char*> asked(line.begin() + 1, line.end());
-    asked.push_back("--help");
-    return read(asked, cut::at_first);
+    if (!line.empty() && std::string_view(line.front()) == "help") return help_on(line.subspan(1));
+    return read(line, cut::at_first);
 }
 
 }  // namespace holdfast::app

@@ -40,9 +40,9 @@ std::string to_json(const std::string& key, const decision& seen) {
     out.put("allowed", seen.allowed);
     out.put("limit", seen.limit);
     out.put("remaining", seen.remaining);
-    if (!seen.allowed && seen.retry_after != decision::never) {
-        out.put("retry_after_ms", in_ms(seen.retry_after));
-    }
+    const bool never = !seen.allowed && seen.retry_after == decision::never;
+    if (never) out.put("never", true);
+    if (!seen.allowed && !never) out.put("retry_after_ms", in_ms(seen.retry_after));
     out.put("reset_after_ms", in_ms(seen.reset_after));
     return out.text();
 }
@@ -65,7 +65,8 @@ exit_code ask(const limit_options& options, question what) {
                                              : limiter.peek(options.key, amount);
     if (!seen) return complain(seen.error());
     fmt::print("{}\n", options.format == "json" ? to_json(options.key, *seen) : to_text(*seen));
-    return seen->allowed ? exit_code::success : exit_code::busy;
+    if (seen->allowed) return exit_code::success;
+    return seen->retry_after == decision::never ? exit_code::usage : exit_code::busy;
 }
 
 void add_question(CLI::App& to, command_list& all, question what) {
@@ -82,12 +83,12 @@ void add_question(CLI::App& to, command_list& all, question what) {
     add_choice(*words, "--format", options->format, {"text", "json"},
                "For people, or for programs");
     add_engine_options(*words, options->engine);
-    words->footer(
-        fmt::format("Examples:\n"
-                    "  holdfast limit {0} mails/ana --rate 100/hour\n"
-                    "  holdfast limit {0} api --rate 10/s --burst 50 -n 5\n"
-                    "Exit codes: 0 allowed, 2 misuse, 3 refused, 5 no answer\n",
-                    words->get_name()));
+    words->footer(fmt::format(
+        "Examples:\n"
+        "  holdfast limit {0} mails/ana --rate 100/hour\n"
+        "  holdfast limit {0} api --rate 10/s --burst 50 -n 5\n"
+        "Exit codes: 0 allowed, 2 misuse (also: never so many), 3 refused, 5 no answer\n",
+        words->get_name()));
     all.push_back({.words = words, .run = [options, what] { return ask(*options, what); }});
 }
 

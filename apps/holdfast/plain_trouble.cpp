@@ -35,6 +35,8 @@ std::vector<server_trouble> troubles_in(const std::string& text) {
     return found;
 }
 
+constexpr std::string_view see_doctor = "; 'holdfast doctor' says more";
+
 std::string sentence_for(const server_trouble& it) {
     const auto says = [&](std::string_view part) { return it.why.contains(part); };
     if (it.phase == "resolve") {
@@ -58,10 +60,8 @@ std::string sentence_for(const server_trouble& it) {
             it.place);
     }
     if (says("NOPERM")) {
-        return fmt::format(
-            "the Redis server at {} does not let this user do what it must: 'holdfast doctor' "
-            "says which rights are missing",
-            it.place);
+        return fmt::format("the Redis server at {} does not let this user do what it must ({}){}",
+                           it.place, it.why, see_doctor);
     }
     if (says("Protocol error")) {
         return fmt::format("what answers at {} is no Redis server: look at the engine's URL",
@@ -80,8 +80,8 @@ std::string sentence_for(const server_trouble& it) {
 std::string sentence_for(const std::vector<server_trouble>& all) {
     std::vector<std::string> places;
     for (const server_trouble& one : all) places.push_back(one.place);
-    return fmt::format("too few servers answered: {} did not ({}); 'holdfast doctor' looks at each",
-                       fmt::join(places, ", "), all.front().why);
+    return fmt::format("too few servers answered: {} did not ({}){}", fmt::join(places, ", "),
+                       all.front().why, see_doctor);
 }
 
 // "'a': 0 of 3 granted: HOST unavailable, …", and then the first one's detail.
@@ -89,7 +89,7 @@ std::optional<std::string> votes_in(const std::string& text) {
     static const std::regex form(R"(^('.*': \d+ of \d+ [a-z]+: [^;]*);)");
     std::smatch found;
     if (!std::regex_search(text, found, form)) return std::nullopt;
-    return found[1].str() + "; 'holdfast doctor' looks at each";
+    return found[1].str().append(see_doctor);
 }
 
 }  // namespace
@@ -107,6 +107,12 @@ std::string plain_words(std::string_view detail) {
     }
     if (auto votes = votes_in(text)) return *std::move(votes);
     return troubles.size() > 1 ? sentence_for(troubles) : sentence_for(troubles.front());
+}
+
+std::string doctors_words(std::string_view detail) {
+    std::string said = plain_words(detail);
+    if (said.ends_with(see_doctor)) said.resize(said.size() - see_doctor.size());
+    return said;
 }
 
 }  // namespace holdfast::app

@@ -15,4 +15,7 @@ namespace holdfast::app {
 /// What is no such detail is answered as it is. Pure.
 [[nodiscard]] std::string plain_words(std::string_view detail);
 
+/// The same for doctor, which cannot send people to itself: with the server's own words.
+[[nodiscard]] std::string doctors_words(std::string_view detail);
+
 }  // namespace holdfast::app

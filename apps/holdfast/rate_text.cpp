@@ -59,6 +59,10 @@ limit_rule rule_of(const rate& r, std::uint64_t burst) {
     if (burst > 0) {
         return token_bucket{.capacity = burst, .refill = r.amount, .period = r.period};
     }
+    // The log lets in again exactly when the period is over; the counter, which costs the same for
+    // any number, up to a tenth of it later.
+    constexpr std::uint64_t worth_a_log = 1000;
+    if (r.amount <= worth_a_log) return sliding_log{.limit = r.amount, .window = r.period};
     return sliding_counter{.limit = r.amount, .window = r.period};
 }
 

@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 
 import ground
-from ground import SUCCESS, Case, holdfast, is_alive, wait_until
+from ground import SUCCESS, Case, Redis, holdfast, is_alive, wait_until
 
 
 def children_of(pid):
@@ -166,6 +166,15 @@ class Bench(Case):
             self.assertGreater(one["value_bytes"], 0)
         self.assertLess(found[2]["value_bytes"], 64)
         self.assertGreater(found[1]["per_second"], found[2]["per_second"])
+
+    def test_limit_leaves_nothing_for_ever_on_a_server_that_is_not_its_own(self):
+        server = Redis()
+        self.addCleanup(server.close)
+        self.figures("limit", "--engine", server.url, "--algorithm", "fixed", "--threads", "2",
+                     "--seconds", "1", "--rounds", "1")
+        lasting = [key for key in server.cli("KEYS", "*").stdout.split()
+                   if server.cli("TTL", key).stdout.strip() == "-1"]
+        self.assertEqual(lasting, [])
 
     def test_raw_measures_three_ways(self):
         found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")

@@ -68,6 +68,8 @@ class CommandLine(Case):
     def test_help_is_also_a_command(self):
         for words in ((), ("run",), ("lock", "ls")):
             self.expect(holdfast("help", *words), SUCCESS, holdfast(*words, "--help").stdout)
+        self.expect(holdfast("help", "run", "--ttl"), SUCCESS, holdfast("run", "--help").stdout)
+        self.expect_misuse(holdfast("help", "nonsense"), "has no command 'nonsense'")
 
     def test_the_manual_page_has_every_command_and_no_fault(self):
         page = holdfast("manual")

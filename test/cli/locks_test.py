@@ -94,7 +94,8 @@ class Locks:
                            "if that is a name: holdfast run -- -x -- COMMAND …")
         self.expect_misuse(self.ask("lock", "show", "--", "-x", "--format", "json"),
                            "options stand before --")
-        self.expect_misuse(self.ask("run", "--", "grep", "--", "-x"), "NAME is required")
+        self.expect(self.ask("run", "--", "a", "--", "echo", "-x"), SUCCESS, "-x\n")
+        self.expect_misuse(self.ask("run", "--", "grep", "-x"), "NAME is required")
         self.expect(self.ask("run", "a", "--", "echo", "-x", "--", "y"), SUCCESS, "-x -- y\n")
 
     def test_watch_says_each_change(self):
@@ -172,14 +173,18 @@ class Locks:
         self.assertEqual((seen["key"], seen["allowed"], seen["limit"], seen["remaining"]),
                          ("k", False, 2, 0))
         self.assertGreater(seen["retry_after_ms"], 0)
+        self.assertLessEqual(seen["retry_after_ms"], 3_600_000, "later than it must be")
 
     def test_limit_with_a_burst_takes_several_at_once(self):
         burst = ("--rate", "1/hour", "--burst", "5")
         self.expect(self.ask("limit", "take", "k", *burst, "-n", "4"), SUCCESS,
                     "allowed, 1 of 5 left\n")
         self.assertEqual(self.ask("limit", "take", "k", *burst, "-n", "2").returncode, BUSY)
-        self.expect(self.ask("limit", "take", "k", *burst, "-n", "6"), BUSY,
+        self.expect(self.ask("limit", "take", "k", *burst, "-n", "6"), USAGE,
                     "refused: never more than 5 at once\n")
+        program = json.loads(self.ask("limit", "take", "k", *burst, "-n", "6", "--format",
+                                      "json").stdout)
+        self.assertEqual((program["never"], "retry_after_ms" in program), (True, False))
 
     def test_once_is_first_once_and_tells_the_others_what_was_recorded(self):
         self.expect(self.ask("once", "k", "--window", "1h", "--record", "by ana"), SUCCESS)

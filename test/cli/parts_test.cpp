@@ -203,10 +203,16 @@ TEST(plain_trouble, says_it_once_for_all_servers_of_a_quorum) {
     };
     EXPECT_EQ(plain_words("list: 0 of 2 answered: " + of("a:1") + "; " + of("b:2")),
               "too few servers answered: a:1, b:2 did not (Connection refused); 'holdfast doctor' "
-              "looks at each");
+              "says more");
     EXPECT_EQ(plain_words("'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; " + of("a:1")),
-              "'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; 'holdfast doctor' looks at "
-              "each");
+              "'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; 'holdfast doctor' says "
+              "more");
+}
+
+TEST(plain_trouble, does_not_send_a_doctor_to_itself) {
+    EXPECT_EQ(doctors_words("SCAN to db1:6379: redis db1:6379: handshake: EVAL: NOPERM this user"),
+              "the Redis server at db1:6379 does not let this user do what it must (EVAL: NOPERM "
+              "this user)");
 }
 
 TEST(plain_trouble, leaves_alone_what_is_a_sentence_already) {

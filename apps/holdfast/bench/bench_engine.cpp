@@ -41,10 +41,14 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
         schemes.push_back("redlock");
         more += ", redlock: (five of its own)";
     }
+    const bool known = std::ranges::find(schemes, scheme) != schemes.end();
+    const std::string why = known ? std::string("such a URL cannot be measured")
+                                  : fmt::format("'{}:' cannot be measured like this{}", scheme,
+                                                did_you_mean(scheme, schemes));
     return fail(errc::invalid_argument,
-                fmt::format("--engine: '{}:' cannot be measured like this{}; take memory:, redis: "
-                            "(a server of its own){} or redis://host:port without a password",
-                            scheme, did_you_mean(scheme, schemes), more));
+                fmt::format("--engine: {}{} take memory:, redis: (a server of its own){} or "
+                            "redis://host:port without a password",
+                            why, why.ends_with('?') ? "" : ";", more));
 }
 
 result<server_place> start_server(bench_engine& made) {

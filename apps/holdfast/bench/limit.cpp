@@ -162,6 +162,7 @@ private:
     result<void> reference_round(const rule_bench& rule, log_of_rounds& seen) const;
     [[nodiscard]] std::string reference_name(std::string_view script) const;
     result<figure> increments(progress& shown);
+    void forget_increments() const;
     result<figure> refusals(progress& shown);
     result<figure> of_rule(const rule_bench& rule, progress& shown);
     result<figure> by_blocks(const rule_bench& rule, progress& shown);
@@ -291,7 +292,19 @@ result<figure> limit_bench::increments(progress& shown) {
         seen.rates.push_back(rate->per_second);
         seen.server_cpu.push_back(rate->server_cpu_us);
     }
+    forget_increments();
     return summary("INCR, by redis-benchmark -c 64 -P 16", 64, seen, "");
+}
+
+// INCR leaves keys that do not expire, and the server may be the user's own.
+void limit_bench::forget_increments() const {
+    auto on = open(fmt::format("redis://{}:{}", engine_.reference.host, engine_.reference.port));
+    if (!on) return;
+    for (const std::string& key : keys_) {
+        const std::string name = fmt::format("{}incr:{}", prefix, key);
+        const auto gone = words("UNLINK", name);
+        if (!on->commands()->execute(gone.idempotent(), system_clock().now() + 5s)) return;
+    }
 }
 
 // One thread, one key, whose refusal is known.

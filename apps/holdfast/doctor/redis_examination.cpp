@@ -139,7 +139,7 @@ findings ask(redis_facts facts, const asker& server) {
     if (!info) {
         const bool refused = info.error() == errc::denied;
         return {{refused ? level::note : level::unsafe, "server", facts.where,
-                 plain_words(info.error().detail),
+                 doctors_words(info.error().detail),
                  refused ? "allow INFO to the user, so that more can be looked at"
                          : "look whether the server runs, and can be reached"}};
     }
@@ -201,14 +201,15 @@ findings examine_sentinels(const url& where) {
         const url one = sentinel_url(where, host);
         const std::string label = fmt::format("sentinel {}:{}", host.name, *one.hosts.front().port);
         const auto made = plain_engine(one);
-        if (!made) return {{level::note, "sentinel", label, plain_words(made.error().detail), ""}};
+        if (!made)
+            return {{level::note, "sentinel", label, doctors_words(made.error().detail), ""}};
         const auto quorum =
             (*made)->execute(words("SENTINEL", "CKQUORUM", master_name(where)).idempotent(),
                              (*made)->time().now() + patience);
         if (quorum) {
             found.push_back({level::good, "sentinel", label, "can agree on a failover", ""});
         } else {
-            found.push_back({level::unsafe, "sentinel", label, plain_words(quorum.error().detail),
+            found.push_back({level::unsafe, "sentinel", label, doctors_words(quorum.error().detail),
                              "mend it: without a quorum nobody takes over"});
         }
     }
@@ -224,7 +225,7 @@ findings examine_cluster(command_engine& engine, const redis_facts& known) {
     const time_point give_up = engine.time().now() + patience;
     const auto shards = read_shards(engine, give_up);
     if (!shards) {
-        return {{level::unsafe, "cluster", known.where, plain_words(shards.error().detail),
+        return {{level::unsafe, "cluster", known.where, doctors_words(shards.error().detail),
                  "look whether the nodes run, and can be reached"}};
     }
     std::map<std::string, std::string> nodes;  // by their addresses, a key of each
@@ -241,7 +242,7 @@ findings examine_cluster(command_engine& engine, const redis_facts& known) {
         const auto line = engine.open_session(key, give_up);
         if (!line) {
             found.push_back({level::unsafe, "cluster", facts.where,
-                             plain_words(line.error().detail),
+                             doctors_words(line.error().detail),
                              "look whether the node runs, and can be reached"});
             continue;
         }
@@ -270,7 +271,7 @@ findings examine_members(const url& where, const redis_facts& known) {
         const auto made = plain_engine(one);
         if (!made) {
             found.push_back(
-                {level::note, "members", facts.where, plain_words(made.error().detail), ""});
+                {level::note, "members", facts.where, doctors_words(made.error().detail), ""});
             continue;
         }
         append(found, ask(facts, [&](const command& c) {
@@ -289,7 +290,8 @@ findings examine_redis(const url& where) {
                                                     where.hosts.front().port.value_or(6379));
     if (known.shape == redis_shape::member) return examine_members(where, known);
     const auto made = plain_engine(where);
-    if (!made) return {{level::note, "server", known.where, plain_words(made.error().detail), ""}};
+    if (!made)
+        return {{level::note, "server", known.where, doctors_words(made.error().detail), ""}};
     command_engine& engine = **made;
     if (known.shape == redis_shape::cluster) return examine_cluster(engine, known);
     if (known.shape == redis_shape::sentinel) find_master(where, known);

@@ -50,7 +50,7 @@ finding refused(std::string about, const trial_plan& plan, const error& why) {
                 "it was restarted, and grants nothing until all it may have forgotten is over",
                 "wait until the quarantine is over, and examine it again"};
     }
-    return {level::unsafe, std::move(about), plan.where, plain_words(why.detail),
+    return {level::unsafe, std::move(about), plan.where, doctors_words(why.detail),
             mend_for(why, plan)};
 }
 

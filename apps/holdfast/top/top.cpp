@@ -98,6 +98,8 @@ exit_code top_command::print_frames() {
         fmt::print("\n");
         std::fflush(stdout);
     }
+    // In the picture it may be cut.
+    if (!view_.trouble.empty()) fmt::print(stderr, "holdfast: {}\n", view_.trouble);
     return last_;
 }
 
