@@ -18,8 +18,8 @@ struct rate {
 /// Errors: invalid_argument; the detail says how to write one.
 [[nodiscard]] result<rate> parse_rate(std::string_view text);
 
-/// At most so many in any such time (a strict sliding counter); with a burst, a token bucket that
-/// holds so many and is refilled at the rate.
+/// At most so many in any such time (a sliding log, or a strict sliding counter where that would be
+/// long); with a burst, a token bucket that holds so many and is refilled at the rate.
 [[nodiscard]] limit_rule rule_of(const rate& r, std::uint64_t burst);
 
 }  // namespace holdfast::app

@@ -57,7 +57,8 @@ TEST(rate_text, says_how_to_write_what_is_no_rate) {
 
 TEST(rate_text, is_a_strict_window_and_with_a_burst_a_bucket) {
     const rate ten{10, 1min};
-    EXPECT_EQ(std::get<sliding_counter>(rule_of(ten, 0)).limit, 10U);
+    EXPECT_EQ(std::get<sliding_log>(rule_of(ten, 0)).limit, 10U);
+    EXPECT_EQ(std::get<sliding_counter>(rule_of({5000, 1min}, 0)).limit, 5000U);
     EXPECT_EQ(std::get<token_bucket>(rule_of(ten, 50)).capacity, 50U);
     EXPECT_EQ(std::get<token_bucket>(rule_of(ten, 50)).refill, 10U);
 }
