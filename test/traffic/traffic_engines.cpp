@@ -2,6 +2,7 @@
 #include "engine/memory/memory_engine.hpp"
 #include "engine/sqlite/sqlite_commands.hpp"
 #include "support/redis_cluster_group.hpp"
+#include "support/redis_sentinel_group.hpp"
 #include "support/redis_server.hpp"
 #include "support/temporary_directory.hpp"
 #include "traffic/traffic_ground.hpp"
@@ -62,6 +63,11 @@ std::vector<traffic_engine> traffic_engines() {
          [] {
              static redis_server server;
              return std::make_unique<redis_ground>(server.url());
+         }},
+        {"redis_sentinel",
+         [] {
+             static redis_sentinel_group servers;
+             return std::make_unique<redis_ground>(servers.url());
          }},
         {"redis_cluster",
          [] {
