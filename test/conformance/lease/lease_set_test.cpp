@@ -125,8 +125,10 @@ TEST_P(lease_set_promise, a_wait_that_is_cancelled_or_out_of_time_leaves_nothing
     stop.request_stop();
     EXPECT_EQ(waits.get(), errc::cancelled);
     EXPECT_TRUE(is_free("a"));
+    wait_for("it to be gone", [&] { return waiting("b") == 0; });
     auto late = std::async(std::launch::async,
                            [&] { return one.acquire_all({"a", "b"}, options(200ms)).error(); });
+    wait_for("the next to stand in line", [&] { return waiting("b") == 1; });
     EXPECT_EQ(pass_until(late), errc::timed_out);
     EXPECT_TRUE(is_free("a"));
     EXPECT_EQ(waiting("b"), 0U);
