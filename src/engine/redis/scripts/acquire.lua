@@ -29,17 +29,73 @@
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 
---@include boot.lua
 --@include line.lua
+
+-- Puts the owner in line, or finds it there. Answers how many are ahead of it, and its ticket; nil
+-- if the line is full, and then it stands there no more. The dead at the head are dropped by
+-- whoever looks again, and before anyone is refused.
+local function stand_in_line(now)
+    local owner, ticket, place = ARGV[1], tonumber(ARGV[5]), ARGV[7]
+    local newcomer, most_waiters = ticket == 0, tonumber(ARGV[8])
+    if newcomer then ticket = now end
+    local came = redis.call('ZADD', line, 'NX', digits(ticket), owner) == 1
+    if not came then ticket = tonumber(redis.call('ZSCORE', line, owner)) end
+    local ahead = redis.call('ZRANK', line, owner)
+    local behind = newcomer and came and redis.call('ZCARD', line) - ahead - 1 or 0
+    if behind > 0 then  -- the clock was set back since they came
+        ticket = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] + 1
+        redis.call('ZADD', line, digits(ticket), owner)
+        ahead = ahead + behind
+    end
+    while ahead > 0 and (not newcomer or ahead >= most_waiters) do
+        local first = redis.call('ZRANGE', line, 0, 0)[1]
+        local beat = string.match(redis.call('HGET', waiters, first) or '', '^%d+')
+        if beat and tonumber(beat) * 1000 >= now then break end
+        forget(first)
+        ahead = ahead - 1
+    end
+    if ahead >= most_waiters then
+        redis.call('ZREM', line, owner)
+        return nil
+    end
+    redis.call('HSET', waiters, owner, string.format('%s %s %s %s%s/%s %s',
+        digits(math.floor(now / 1000) + tonumber(place)), ARGV[6], ARGV[3], ARGV[9], ARGV[10],
+        ARGV[11], ARGV[4]))
+    redis.call('PEXPIRE', line, place)
+    redis.call('PEXPIRE', waiters, place)
+    return ahead, ticket
+end
+
+local function busy(left, ahead, ticket)
+    ahead = ahead or redis.call('ZCARD', line)
+    return {0, left, ahead, ticket or 0, tonumber(redis.call('GET', counter) or 0)}
+end
+
+-- Held exclusively by somebody else: nothing to do but to wait. Most that come here do, so this is
+-- answered before everything that only others need: to make its functions would cost as much again.
+do
+    local held = redis.call('GET', lock)
+    local other, mark = string.match(held or '', '^(%x+):%d*@?%d*(%+?)$')
+    local left = other and #other == 32 and other ~= ARGV[1] and redis.call('PTTL', lock)
+    if left and mark == '+' then left = left > slack and left - slack end
+    if left then
+        if ARGV[12] ~= '0' then return {6, 0} end
+        if ARGV[9] == 'p' then return {4, 3} end
+        if ARGV[4] == '' then return busy(left) end
+        local ahead, ticket = stand_in_line(server_time())
+        if not ahead then return {2, tonumber(ARGV[8])} end
+        if mark == '' then redis.call('SET', lock, held .. '+', 'PX', left + slack) end
+        return busy(left, ahead, ticket)
+    end
+end
+
+--@include boot.lua
 --@include holders.lua
 --@include hand_over.lua
 
 local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local channel, ticket, claim = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local place, most_waiters = ARGV[7], tonumber(ARGV[8])
+local waits, claim, turns = ARGV[4] ~= '', ARGV[6], tonumber(ARGV[12])
 local kind, permits, most = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
-local turns = tonumber(ARGV[12])
-local waits = channel ~= ''
 
 -- The owner is alone and asks again.
 local function again_alone(state)
@@ -85,33 +141,6 @@ local function grant(state)
     return {1, fence}
 end
 
--- Puts the owner in line, or finds it there, and answers how many are ahead of it; nil if the line
--- is full. The dead at the head are dropped by whoever looks again, and before anyone is refused.
-local function stand_in_line(now)
-    if ticket == 0 then
-        local last = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-        ticket = math.max(now, last and tonumber(last) + 1 or 0)
-    end
-    if redis.call('ZADD', line, 'NX', digits(ticket), owner) == 0 then
-        ticket = tonumber(redis.call('ZSCORE', line, owner))
-    end
-    local ahead = redis.call('ZRANK', line, owner)
-    while ahead > 0 and (ARGV[5] ~= '0' or ahead >= most_waiters) do
-        local first = redis.call('ZRANGE', line, 0, 0)[1]
-        local beat = string.match(redis.call('HGET', waiters, first) or '', '^%d+')
-        if beat and tonumber(beat) * 1000 >= now then break end
-        forget(first)
-        ahead = ahead - 1
-    end
-    if ahead >= most_waiters then return nil end
-    redis.call('HSET', waiters, owner, string.format('%s %s %s %s%s/%s %s',
-        digits(math.floor(now / 1000) + tonumber(place)), claim, ARGV[3], kind, ARGV[10], ARGV[11],
-        channel))
-    redis.call('PEXPIRE', line, place)
-    redis.call('PEXPIRE', waiters, place)
-    return ahead
-end
-
 local state = look()
 local mine = again(state)
 if mine then return mine end
@@ -134,15 +163,16 @@ if (claim == '0' or not others) and fits(state, kind, permits, most) and
 end
 
 local now = server_time()
-if waits and not stand_in_line(now) then
-    redis.call('ZREM', line, owner)
-    return {2, most_waiters}
+local _, ticket
+if waits then
+    _, ticket = stand_in_line(now)
+    if not ticket then return {2, tonumber(ARGV[8])} end
 end
-local closed = state.kind == 'x' or state.kind == '?'
-local quarantine = closed and 0 or quarantine_left(now)
+local foreign = state.kind == '?'
+local quarantine = foreign and 0 or quarantine_left(now)
 if quarantine > 0 then
     if not state.kind and not waits then return {3, quarantine} end
-elseif not closed then
+elseif not foreign then
     state.marked = true
     if hand_over(state, waits and owner) and fits(state, kind, permits, most) then
         forget(owner)
@@ -155,7 +185,7 @@ end
 if not state.kind or state.changed then
     state.marked = true
     settle(state)
-elseif waits and not noted and state.kind ~= '?' then
+elseif waits and not noted and not foreign then
     redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)
 end
 
@@ -163,5 +193,4 @@ local left = state.left
 if state.first then left = state.first - now_ms() + 1 end
 if not state.kind then left = 1 end
 if quarantine > 0 then left = quarantine end
-local ahead = waits and redis.call('ZRANK', line, owner) or redis.call('ZCARD', line)
-return {0, left, ahead, ticket, tonumber(redis.call('GET', counter) or 0)}
+return busy(left, waits and redis.call('ZRANK', line, owner), ticket)

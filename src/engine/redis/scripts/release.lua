@@ -17,8 +17,32 @@ if not alone and string.sub(held, 1, 1) ~= ':' then
     return redis.call('HGET', evicted, owner) or 0
 end
 
---@include boot.lua
 --@include line.lua
+
+-- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
+-- exclusively. Everything else takes twice as long. What goes wrong here, goes wrong there again,
+-- and is dealt with there.
+if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
+    redis.call('PTTL', lock) > slack then
+    local first = redis.call('ZRANGE', line, 0, 1)
+    local beat, claim, spare, channel = string.match(
+        first[1] and redis.call('HGET', waiters, first[1]) or '',
+        '^(%d+) (%d+) (%d+) x1/1 (.*)$')
+    if beat and claim ~= '0' and tonumber(beat) * 1000 >= server_time() then
+        local next, ms, mark = first[1], tonumber(claim), ''
+        if first[2] then ms, mark = ms + slack, '+' end
+        local drawn, fence = pcall(draw_fence, tonumber(spare))
+        fence = drawn and digits(fence)
+        if drawn and tell(channel, next .. ' ' .. fence .. ' ' .. claim) > 0 then
+            local since = digits(math.ceil(server_time() / 1000))
+            redis.call('SET', lock, next .. ':' .. fence .. '@' .. since .. mark, 'PX', ms)
+            forget(next)
+            return 1
+        end
+    end
+end
+
+--@include boot.lua
 --@include holders.lua
 --@include hand_over.lua
 --@include next.lua
