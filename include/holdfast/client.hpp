@@ -143,6 +143,12 @@ public:
     /// Blocks: one trip.
     [[nodiscard]] result<std::uint32_t> evict(std::string_view name, std::string_view reason);
 
+    /// From whom a name was taken lately, and with which words; for whoever watches it. An engine
+    /// forgets it about when the lease would have ended, or a minute later.
+    /// Errors: invalid_argument (the name), unsupported, unavailable, …
+    /// Blocks: one trip.
+    [[nodiscard]] result<std::vector<eviction_info>> evictions(std::string_view name);
+
     [[nodiscard]] client_statistics statistics() const;
 
     /// Errors: unsupported (the engine tells no time), unavailable, …

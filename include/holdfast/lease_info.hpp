@@ -49,6 +49,12 @@ struct waiter_info {
     bool mine = false;   ///< … and this too.
 };
 
+/// One from whom a name was taken by evict().
+struct eviction_info {
+    std::string client;  ///< As in holder_info.
+    std::string reason;
+};
+
 /// One name that is held or waited for.
 struct lease_info {
     std::string name;

@@ -225,6 +225,12 @@ public:
     /// Errors: unsupported, unavailable, outcome_unknown, …
     [[nodiscard]] virtual result<std::uint32_t> evict(const lock_name& name,
                                                       std::string_view reason, time_point give_up);
+
+    /// Those from whom the name was taken so and who may not have heard of it yet: they are kept
+    /// for about as long as their leases would have run, some engines a minute more.
+    /// Errors: unsupported, unavailable, …
+    [[nodiscard]] virtual result<std::vector<eviction_info>> evictions(const lock_name& name,
+                                                                       time_point give_up);
 };
 
 }  // namespace holdfast

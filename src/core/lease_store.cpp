@@ -36,4 +36,9 @@ result<std::uint32_t> lease_store::evict(const lock_name& /*name*/, std::string_
     return fail(errc::unsupported, "this engine cannot take a name from its holder");
 }
 
+result<std::vector<eviction_info>> lease_store::evictions(const lock_name& /*name*/,
+                                                          time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine does not tell from whom a name was taken");
+}
+
 }  // namespace holdfast

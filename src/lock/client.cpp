@@ -127,6 +127,13 @@ result<std::uint32_t> client::evict(std::string_view name, std::string_view reas
     return mutex(name).evict(reason);
 }
 
+result<std::vector<eviction_info>> client::evictions(std::string_view name) {
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
+    const auto fit = lock_name::make(name);
+    if (!fit) return std::unexpected(fit.error());
+    return runtime_->evictions(*fit);
+}
+
 result<clock_comparison> client::compare_clocks() {
     return runtime_->compare_clocks();
 }

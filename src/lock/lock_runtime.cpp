@@ -376,6 +376,11 @@ result<std::uint32_t> lock_runtime::evict(const lock_name& name, std::string_vie
     return store_->evict(name, reason, later(clock_.now(), options_.request_timeout));
 }
 
+result<std::vector<eviction_info>> lock_runtime::evictions(const lock_name& name) {
+    if (closed_) return std::unexpected(closed_error());
+    return store_->evictions(name, later(clock_.now(), options_.request_timeout));
+}
+
 // The engine's answer is as old as half the trip, as far as can be told.
 result<clock_comparison> lock_runtime::compare_clocks() {
     if (closed_) return std::unexpected(closed_error());

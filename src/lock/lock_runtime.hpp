@@ -64,6 +64,7 @@ public:
     [[nodiscard]] result<std::vector<lease_info>> list(std::string_view prefix);
     [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name);
     [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason);
+    [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
     void close();

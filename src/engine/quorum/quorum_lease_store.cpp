@@ -177,4 +177,14 @@ result<std::uint32_t> quorum_lease_store::evict(const lock_name& name, std::stri
     return std::ranges::max(*told);
 }
 
+// Whoever takes a name away tells all nodes: the one that remembers most was there each time.
+result<std::vector<eviction_info>> quorum_lease_store::evictions(const lock_name& name,
+                                                                 time_point give_up) {
+    auto told = ask_all<std::vector<eviction_info>>(
+        "evictions", give_up,
+        [&name](lease_store& node, time_point end) { return node.evictions(name, end); });
+    if (!told) return std::unexpected(std::move(told.error()));
+    return std::ranges::max(*told, {}, &std::vector<eviction_info>::size);
+}
+
 }  // namespace holdfast

@@ -317,4 +317,9 @@ result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::str
                         channels_.prefix_for(lock_key(options_.prefix, name)), give_up);
 }
 
+result<std::vector<eviction_info>> command_lease_store::evictions(const lock_name& name,
+                                                                  time_point give_up) {
+    return list_evictions(*engine_, options_, name, give_up);
+}
+
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/lease_eviction.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,13 @@ namespace {
 const script& evict_script() {
     static const script body{
 #include "scripts/evict.inc"
+    };
+    return body;
+}
+
+const script& evictions_script() {
+    static const script body{
+#include "scripts/evictions.inc"
     };
     return body;
 }
@@ -31,6 +39,21 @@ result<std::uint32_t> evict_holder(command_engine& engine, const command_lease_o
     const auto done = engine.evaluate(evict_script(), names, args, give_up);
     if (!done) return std::unexpected(done.error());
     return static_cast<std::uint32_t>(done->number());
+}
+
+result<std::vector<eviction_info>> list_evictions(command_engine& engine,
+                                                  const command_lease_options& options,
+                                                  const lock_name& name, time_point give_up) {
+    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    const std::array<std::string_view, 1> names{keys.evicted};
+    const auto told = engine.evaluate(evictions_script(), names, {}, give_up, repeat::idempotent);
+    if (!told) return std::unexpected(told.error());
+    std::vector<eviction_info> found;
+    const auto& parts = told->elements();
+    for (std::size_t i = 0; i + 2 <= parts.size(); i += 2) {
+        found.push_back({parts[i].text(), parts[i + 1].text()});
+    }
+    return found;
 }
 
 }  // namespace holdfast

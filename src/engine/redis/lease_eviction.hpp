@@ -6,6 +6,7 @@
 #include <holdfast/command_engine.hpp>
 
 #include <string_view>
+#include <vector>
 
 /// A name taken from its holder by an operator's word.
 ///
@@ -18,5 +19,10 @@ namespace holdfast {
                                                  const command_lease_options& options,
                                                  const lock_name& name, std::string_view reason,
                                                  std::string_view channels, time_point give_up);
+
+/// Those from whom it was taken, as long as that is kept.
+[[nodiscard]] result<std::vector<eviction_info>> list_evictions(
+    command_engine& engine, const command_lease_options& options, const lock_name& name,
+    time_point give_up);
 
 }  // namespace holdfast

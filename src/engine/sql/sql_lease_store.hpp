@@ -51,6 +51,8 @@ public:
                                                             time_point give_up) override;
     [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
                                               time_point give_up) override;
+    [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name,
+                                                               time_point give_up) override;
 
     /// Looks at every name and deletes what is over. It is done a little at a time by the way.
     /// Errors: as any request.

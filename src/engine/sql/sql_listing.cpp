@@ -147,4 +147,23 @@ result<std::optional<lease_info>> sql_lease_store::inspect(const lock_name& name
     return std::optional<lease_info>();
 }
 
+result<std::vector<eviction_info>> sql_lease_store::evictions(const lock_name& name,
+                                                              time_point give_up) {
+    auto mine = enter(give_up);
+    if (!mine) return std::unexpected(std::move(mine.error()));
+    const std::array<value, 1> values{name.value()};
+    std::int64_t now = 0;
+    auto read = db_->run(sentence::gate, values, [&](const row& one) { now = one.number(0); });
+    std::vector<eviction_info> found;
+    if (read) {
+        read = db_->run(sentence::parties, values, [&](const row& one) {
+            party p = read_party(one);
+            if (p.at != stand::evicted || p.until <= now) return;
+            found.push_back({p.owner.substr(0, 12), std::move(p.reason)});
+        });
+    }
+    if (!read) return std::unexpected(read.error());
+    return found;
+}
+
 }  // namespace holdfast::sql

@@ -56,6 +56,10 @@ public:
                                 time_point give_up) override {
         return inner_->evict(name, reason, give_up);
     }
+    result<std::vector<eviction_info>> evictions(const lock_name& name,
+                                                 time_point give_up) override {
+        return inner_->evictions(name, give_up);
+    }
 
 private:
     std::shared_ptr<lease_store> inner_;

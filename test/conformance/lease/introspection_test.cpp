@@ -207,6 +207,20 @@ TEST_P(introspection, evicting_from_nobody_does_nothing_and_bad_reasons_are_refu
     EXPECT_TRUE(is_free());
 }
 
+TEST_P(introspection, whoever_looks_is_told_from_whom_a_name_was_taken_and_why) {
+    EXPECT_TRUE(one.evictions("job").value().empty());
+    const auto held = take(one);
+    EXPECT_TRUE(two.evictions("job").value().empty());
+    const std::string holder = two.inspect("job").value().value().holders.at(0).client;
+    EXPECT_EQ(two.evict("job", "it hangs"), 1U);
+    const auto told = two.evictions("job").value();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].client, holder);
+    EXPECT_EQ(told[0].reason, "it hangs");
+    EXPECT_FALSE(two.inspect("job").value()) << "it is free all the same";
+    EXPECT_EQ(two.evictions("").error(), errc::invalid_argument);
+}
+
 TEST_P(introspection, an_observer_hears_why_a_lease_was_broken) {
     std::mutex guard;
     std::vector<lost_event> heard;
