@@ -197,7 +197,10 @@ result<url> parse_url(std::string_view text) {
 
 std::string redacted(const url& parsed) {
     std::string out = parsed.scheme + ":";
-    const bool has_authority = parsed.user || !parsed.hosts.empty() || parsed.path.starts_with('/');
+    // As the guides write them: sqlite:/path, redis+unix:///path.
+    const bool has_authority = parsed.user || !parsed.hosts.empty() ||
+                               parsed.path.starts_with("//") ||
+                               (parsed.path.starts_with('/') && parsed.scheme.ends_with("+unix"));
     if (has_authority) out += "//";
     if (parsed.user) out += *parsed.user;
     if (parsed.password) out += ":***";

@@ -65,6 +65,9 @@ TEST(url, is_shown_without_its_secrets) {
     EXPECT_EQ(redacted("redis://[::1]:1"), "redis://[::1]:1");
     EXPECT_EQ(redacted("memory:"), "memory:");
     EXPECT_EQ(redacted("redis+unix:///run/s"), "redis+unix:///run/s");
+    EXPECT_EQ(redacted("sqlite:/run/s"), "sqlite:/run/s");
+    EXPECT_EQ(redacted("sqlite:///run/s"), "sqlite:/run/s");
+    EXPECT_EQ(redacted("sqlite:s?synchronous=full"), "sqlite:s?synchronous=full");
 }
 
 TEST(redis_url, has_defaults_that_are_documented) {
