@@ -130,6 +130,16 @@ TEST_F(name_book_rules, an_exclusive_holder_that_becomes_a_shared_one_lets_reade
     EXPECT_TRUE(holds(b));
 }
 
+TEST_F(name_book_rules, a_name_that_is_held_as_another_kind_is_refused_by_both_their_names) {
+    ASSERT_TRUE(granted(asking(a, permits(1, 2))));
+    EXPECT_EQ(acquire(asking(b, shared())).error().detail,
+              "'job' is held as a semaphore: use another name for a shared mutex");
+    ASSERT_TRUE(release(a));
+    ASSERT_TRUE(granted(asking(a, shared())));
+    EXPECT_EQ(acquire(asking(b, permits(1, 2))).error().detail,
+              "'job' is held as a shared mutex: use another name for a semaphore");
+}
+
 TEST_F(name_book_rules, a_shared_holder_does_not_become_an_exclusive_one) {
     ASSERT_TRUE(granted(asking(a, shared())));
     EXPECT_EQ(acquire(asking(a)).error(), errc::invalid_argument);

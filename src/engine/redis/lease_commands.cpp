@@ -102,15 +102,15 @@ void append_kind(std::string& value, const lease_mode& mode) {
 }
 
 // Why a mode cannot be had, by the number that acquire.lua gives it.
-std::string_view why_not(std::int64_t number) {
+std::string why_not(std::int64_t number, const ask::acquire& asked) {
     switch (number) {
         case 1:
             return "is shared by the one who wants it exclusively: release it first; there is no "
                    "way up that could not wait for itself";
         case 2:
-            return "is a semaphore: its permits are held, so it cannot be a mutex; use another "
-                   "name";
-        default: return "is a mutex, and is held: it cannot be a semaphore; use another name";
+            return fmt::format("is held as a semaphore: use another name for a {}mutex",
+                               asked.mode.type == lease_mode::kind::shared ? "shared " : "");
+        default: return "is held, and not as a semaphore: use another name for one";
     }
 }
 
@@ -407,7 +407,7 @@ result<lease_reply> lease_commands::refused(const ask::acquire& asked, std::int6
     const std::string& name = asked.name.value();
     if (how == 6) return answer::lost{};
     if (how == 4) {
-        return fail(errc::invalid_argument, fmt::format("'{}' {}", name, why_not(number)));
+        return fail(errc::invalid_argument, fmt::format("'{}' {}", name, why_not(number, asked)));
     }
     return fail(errc::invalid_argument, fmt::format("'{}' has {} permits: {} cannot be had at once",
                                                     name, number, asked.mode.permits));

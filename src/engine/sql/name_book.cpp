@@ -14,6 +14,15 @@ bool compatible(const party& holder, const lease_mode& mode) {
     return mode.type != lease_mode::kind::exclusive && holder.mode.type == mode.type;
 }
 
+std::string_view word_for(const lease_mode& mode) {
+    switch (mode.type) {
+        case lease_mode::kind::exclusive: return "mutex";
+        case lease_mode::kind::shared: return "shared mutex";
+        case lease_mode::kind::permit: return "semaphore";
+    }
+    return "";
+}
+
 }  // namespace
 
 std::int64_t pause_before_look(std::int64_t waited, std::uint32_t ahead) {
@@ -125,15 +134,14 @@ std::optional<error> name_book::unfit(const ask::acquire& asked) const {
     const auto counts = [](const lease_mode& mode) {
         return mode.type == lease_mode::kind::permit;
     };
-    const bool other = std::ranges::any_of(parties_, [&](const party& p) {
+    const auto other = std::ranges::find_if(parties_, [&](const party& p) {
         return p.at == stand::holds && !p.gone && p.until > now_ &&
                counts(p.mode) != counts(asked.mode);
     });
-    if (!other) return std::nullopt;
+    if (other == parties_.end()) return std::nullopt;
     return error{errc::invalid_argument,
                  fmt::format("'{}' is held as a {}: use another name for a {}", asked.name.value(),
-                             counts(asked.mode) ? "mutex" : "semaphore",
-                             counts(asked.mode) ? "semaphore" : "mutex")};
+                             word_for(other->mode), word_for(asked.mode))};
 }
 
 result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener_id& self) {
