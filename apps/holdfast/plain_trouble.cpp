@@ -19,6 +19,12 @@ std::string without_counts(std::string_view detail) {
     return std::regex_replace(std::string(detail), counts, "");
 }
 
+// " (SQLite, writing: disk I/O error, code 778, No space left on device)".
+std::string without_sqlites_words(const std::string& text) {
+    static const std::regex own(R"( \(SQLite, .*, code \d+[^)]*\))");
+    return std::regex_replace(text, own, "");
+}
+
 /// One server's trouble, as the Redis client tells it: "redis PLACE: PHASE: WHY".
 struct server_trouble {
     std::string place;
@@ -95,7 +101,7 @@ std::optional<std::string> votes_in(const std::string& text) {
 }  // namespace
 
 std::string plain_words(std::string_view detail) {
-    const std::string text = without_counts(detail);
+    const std::string text = without_sqlites_words(without_counts(detail));
     const auto troubles = troubles_in(text);
     if (troubles.empty()) {
         // "EVALSHA to PLACE: WHY", from a server that was there before.

@@ -9,7 +9,7 @@
 /// The detail of an error from a Redis server is for whoever searches a fault: which command, to
 /// which server, in which phase, after what time, with how much under way. A person at a terminal
 /// wants to know first whether the server is away, the password wrong or the address another
-/// program's. The detail follows with --verbose.
+/// program's. Of a file, the detail ends with SQLite's own words. It follows with --verbose.
 namespace holdfast::app {
 
 /// What is no such detail is answered as it is. Pure.

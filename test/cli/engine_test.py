@@ -6,7 +6,8 @@ import os
 import subprocess
 
 import ground
-from ground import SUCCESS, UNKNOWN, USAGE, Case, Redis, holdfast, wait_until
+from ground import (BUSY, SUCCESS, UNKNOWN, USAGE, Case, Redis, Sqlite, holdfast,
+                    wait_until)
 
 
 class EngineChoice(Case):
@@ -118,6 +119,102 @@ class EngineChoice(Case):
                               env=ground.environment(),
                               user=65534 if os.geteuid() == 0 else None)
         self.expect_one_sentence(done, UNKNOWN, "no permission", str(file))
+
+    def ask_as_nobody(self, url, *words):
+        """root may do anything, so somebody else asks."""
+        return subprocess.run([ground.PROGRAM, *words], capture_output=True, text=True, check=False,
+                              env=ground.environment(HOLDFAST_ENGINE=url), timeout=60,
+                              user=65534 if os.geteuid() == 0 else None)
+
+    def test_a_file_that_this_user_may_only_read_is_read(self):
+        place = self.directory()
+        url = f"sqlite:{place}/leases.db"
+        ready = place / "ready"
+        held = self.start("run", "b", "--engine", url, "--", "sh", "-c",
+                          f"touch {ready}; exec sleep 100")
+        wait_until(ready.exists, "it is held")
+        for file in place.iterdir():
+            file.chmod(0o444)
+        place.chmod(0o777 if os.geteuid() == 0 else 0o555)
+        self.addCleanup(place.chmod, 0o700)
+        seen = self.ask_as_nobody(url, "lock", "ls")
+        self.assertEqual((seen.returncode, seen.stderr), (SUCCESS, ""))
+        self.assertIn("\nb  ", seen.stdout)
+        self.assertEqual(self.ask_as_nobody(url, "lock", "show", "b").stdout[:7], "b: held")
+        self.expect_one_sentence(self.ask_as_nobody(url, "lock", "wait", "b", "--timeout", "0"),
+                                 BUSY, "'b' is still held")
+        self.assertIn("1 held", self.ask_as_nobody(url, "top").stdout)
+        for words in (("run", "c", "--", "true"), ("once", "k"),
+                      ("lock", "break", "b", "--reason", "x", "-y")):
+            self.expect_one_sentence(self.ask_as_nobody(url, *words), UNKNOWN,
+                                     f"{url}: this user may only read the file\n")
+        held.terminate()
+        held.wait(30)  # the last one puts the log away
+        self.expect(self.ask_as_nobody(url, "lock", "ls"), SUCCESS, "", "nothing is held\n")
+        self.expect(self.ask_as_nobody(url, "lock", "show", "b"), SUCCESS, "b: free\n")
+        self.assertEqual({file.stat().st_uid for file in place.iterdir()}, {os.geteuid()})
+
+    def on_a_small_disk(self, script):
+        """Runs it with $DISK, whose file $DB has been used, and $FULL, which fills it."""
+        place = self.directory()
+        set_up = (f"mount -t tmpfs -o size=400k none {place} || exit 77; export DISK={place}; "
+                  f"export HOLDFAST_ENGINE=sqlite:{place}/leases.db; "
+                  f"holdfast() {{ '{ground.PROGRAM}' \"$@\"; }}; "
+                  f"FULL='dd if=/dev/zero of={place}/rest bs=1k'; holdfast run a -- true; ")
+        done = subprocess.run(["unshare", "-m", "sh", "-c", set_up + script], capture_output=True,
+                              text=True, check=False, env=ground.environment(), timeout=60)
+        if done.returncode in (1, 77) and "mount" in done.stderr or "unshare" in done.stderr:
+            self.skipTest("allowed: needs to mount a small disk")
+        return done
+
+    def test_on_a_disk_that_is_full_what_is_held_can_be_seen(self):
+        done = self.on_a_small_disk(
+            "$FULL 2>/dev/null; holdfast lock ls; holdfast lock show b; "
+            "holdfast run b -- true")
+        self.assertEqual(done.returncode, UNKNOWN)
+        self.assertEqual(done.stdout, "b: free\n")
+        first, last = done.stderr.splitlines()
+        self.assertEqual(first, "nothing is held")
+        self.assertRegex(last, "^holdfast: sqlite:.*: the disk is full[^()]*$")
+        done = self.on_a_small_disk(
+            "holdfast run b -- sh -c \"$FULL 2>/dev/null; holdfast lock ls; holdfast lock show b "
+            "--format json; holdfast lock wait b --timeout 0\" 2>&1"
+            .replace("holdfast lock", ground.PROGRAM + " lock"))
+        head, row, shown, waits = done.stdout.splitlines()[:4]
+        self.assertTrue(head.startswith("NAME"), done.stdout)
+        self.assertTrue(row.startswith("b  "), done.stdout)
+        self.assertIn('"holders": [{', shown)
+        self.assertEqual(waits, "holdfast: 'b' is still held")
+
+    def test_on_a_read_only_file_system_what_is_held_can_be_seen(self):
+        done = self.on_a_small_disk(
+            "mount -o remount,ro $DISK; holdfast lock ls; holdfast lock show b; "
+            "holdfast run b -- true")
+        self.assertEqual((done.returncode, done.stdout), (UNKNOWN, "b: free\n"))
+        first, last = done.stderr.splitlines()
+        self.assertEqual(first, "nothing is held")
+        self.assertRegex(last, r"^holdfast: sqlite:\S+: the file system is read-only$")
+
+    def test_a_file_that_another_process_keeps_locked_can_be_read(self):
+        file = Sqlite()
+        self.addCleanup(file.close)
+        holdfast("run", "a", "--", "true", HOLDFAST_ENGINE=file.url)
+        file.fail()
+        self.expect(holdfast("lock", "ls", HOLDFAST_ENGINE=file.url), SUCCESS, "",
+                    "nothing is held\n")
+        self.expect_one_sentence(holdfast("run", "a", "--", "true", HOLDFAST_ENGINE=file.url),
+                                 UNKNOWN, "another process has it locked")
+
+    def test_verbose_adds_sqlites_own_words(self):
+        place = self.directory()
+        (place / "leases.db").write_text("no database " * 100)
+        done = holdfast("lock", "ls", "-v", "--engine", f"sqlite:{place}/leases.db")
+        self.assertEqual(done.returncode, UNKNOWN)
+        sentence, detail = done.stderr.splitlines()
+        self.assertEqual(sentence, f"holdfast: sqlite:{place}/leases.db: this file is not a "
+                         "database; it was not touched")
+        self.assertTrue(detail.endswith(" (SQLite, opening: file is not a database, code 26)"),
+                        detail)
 
     def test_a_full_disk_is_one_sentence(self):
         place = self.directory()

@@ -115,6 +115,36 @@ TEST_F(sqlite_file, that_may_only_be_read_is_denied) {
     std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
 }
 
+// The same, whether others have it open, or the last one has put its log away.
+TEST_F(sqlite_file, that_may_only_be_read_is_read_and_nothing_is_made_beside_it) {
+    auto other = store_on({.path = path()});
+    ASSERT_TRUE(is_granted(ask_of(*other, acquiring("job", owner()))));
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+    const auto seen_by_nobody = [&] {
+        for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+            std::filesystem::permissions(file.path(), std::filesystem::perms(0444));
+        }
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
+            const auto store = store_on({.path = path()});
+            const auto listed = store->list("", system_clock().now() + 5s);
+            if (!listed) ::_exit(4);
+            if (ask_of(*store, acquiring("x", owner())).error() != errc::denied) ::_exit(5);
+            ::_exit(listed->size() == 1 && listed->front().name == "job" ? 0 : 1);
+        }
+        int status = 0;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    };
+    EXPECT_EQ(seen_by_nobody(), 0);
+    other.reset();
+    ASSERT_FALSE(std::filesystem::exists(path("leases.db-wal")));
+    EXPECT_EQ(seen_by_nobody(), 0);
+    EXPECT_FALSE(std::filesystem::exists(path("leases.db-wal")));
+    EXPECT_FALSE(std::filesystem::exists(path("leases.db-shm")));
+}
+
 TEST_F(sqlite_file, that_cannot_grow_refuses_what_is_new_and_still_lets_go) {
     const sqlite::sqlite_options small{.path = path(), .most_pages = 12};
     const auto store = store_on(small);
@@ -149,6 +179,12 @@ TEST_F(sqlite_file, that_another_process_has_locked_is_unavailable_after_the_bus
     const auto reply = ask_of(*store, ask::renew{named("job"), who, {}, 10s});
     EXPECT_EQ(reply.error(), errc::unavailable);
     EXPECT_THAT(reply.error().detail, HasSubstr("locked"));
+    EXPECT_THAT(reply.error().detail, HasSubstr("; nothing was done (SQLite, writing: database is "
+                                                "locked, code 5"));
+    EXPECT_EQ(store->list("", system_clock().now() + 5s).value().size(), 1U) << "readers read";
+    const auto late = store_on({.path = path(), .busy_timeout = 30ms});
+    EXPECT_EQ(late->list("", system_clock().now() + 5s).value().size(), 1U) << "and newcomers";
+    EXPECT_EQ(ask_of(*late, acquiring("x", owner())).error(), errc::unavailable);
     ::sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
     ::sqlite3_close(other);
     EXPECT_TRUE(ask_of(*store, ask::renew{named("job"), who, {}, 10s}));

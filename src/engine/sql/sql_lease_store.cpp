@@ -83,7 +83,7 @@ result<turn::held> sql_lease_store::enter(time_point give_up) {
     auto mine = turn_.enter(give_up);
     if (!mine) {
         return fail(errc::unavailable,
-                    "the database did not answer others of this process in time; nothing was done");
+                    "the database did not answer others of this process in time");
     }
     if (const auto fit = db_->ready(give_up); !fit) return std::unexpected(fit.error());
     return std::move(*mine);
@@ -270,11 +270,11 @@ void sql_lease_store::write_introduction() {
     if (!introduction_ || (introduced_ != time_point::min() && now - introduced_ < label_pause)) {
         return;
     }
-    introduced_ = now;
     const client_label& who = introduction_->who;
     const std::array<value, 4> label{introduction_->id, who.host, who.pid, who.program};
     const std::array<value, 1> old{std::int64_t{label_life.count()}};
-    static_cast<void>(db_->run(sentence::introduce, label, [](const row&) {}));
+    if (!db_->run(sentence::introduce, label, [](const row&) {})) return;
+    introduced_ = now;
     static_cast<void>(db_->run(sentence::forget_clients, old, [](const row&) {}));
 }
 

@@ -92,6 +92,7 @@ void sqlite_connection::close() noexcept {
     life_.close();
     for (statement& one : statements_) one.reset();
     db_.reset();
+    only_read_.reset();
     in_transaction_ = false;
 }
 
@@ -122,8 +123,7 @@ int sqlite_connection::wait_while_busy(void* self, int count) {
 result<void> sqlite_connection::ready(time_point give_up) {
     const duration left = give_up - clock_.now();
     if (left <= duration::zero()) {
-        return fail(errc::unavailable,
-                    fmt::format("sqlite:{}: no time was left; nothing was done", options_.path));
+        return fail(errc::unavailable, fmt::format("sqlite:{}: no time was left", options_.path));
     }
     const time_point now = system_clock().now();
     patience_ = now + std::min(left, options_.busy_timeout);
@@ -132,13 +132,14 @@ result<void> sqlite_connection::ready(time_point give_up) {
         looked_ = now;
         if (moved()) close();
     }
+    if (only_read_) close();  // perhaps it can be written by now
     if (db_ == nullptr) {
         if (auto opened = open(); !opened) {
             close();
             return opened;
         }
     }
-    if (moment() - noted_ > note_pause) note_time();
+    if (!only_read_ && moment() - noted_ > note_pause) note_time();
     return {};
 }
 
@@ -152,26 +153,38 @@ bool sqlite_connection::moved() const {
 result<void> sqlite_connection::open() {
     auto opened = open_database(options_, {this, read_moment, take_number, wait_while_busy});
     if (!opened) return std::unexpected(std::move(opened.error()));
-    db_ = std::move(*opened);
-    life_.open(options_.path);
+    db_ = std::move(opened->db);
+    only_read_ = std::move(opened->only_read);
+    if (!only_read_) life_.open(options_.path);
     return set_clock();
 }
 
 // Whoever is first after a boot decides what time it is, for all; never below a time that was seen.
+// One that may only read supposes what the first one will decide.
 result<void> sqlite_connection::set_clock() {
     const std::string name = clock_name(clock_);
     const std::string& path = options_.path;
     const std::int64_t mine = clock_micros(clock_);
     const std::int64_t day = clock_.wall().time_since_epoch().count();
-    const auto insert = fmt::format(
-        "INSERT OR IGNORE INTO holdfast_clock (boot, ahead, seen) SELECT '{0}', "
-        "max({1}, {2} + ifnull((SELECT max(seen) FROM holdfast_clock), 0), "
-        "ifnull((SELECT max(top) FROM holdfast_names), 0)) - {3}, 0 "
-        "WHERE NOT EXISTS (SELECT 1 FROM holdfast_clock WHERE boot = '{0}')",
-        name, day, 2 * note_pause, mine);
-    if (auto done = carry_out(db_.get(), insert, path); !done) return done;
+    const auto first = fmt::format(
+        "max({}, {} + ifnull((SELECT max(seen) FROM holdfast_clock), 0), "
+        "ifnull((SELECT max(top) FROM holdfast_names), 0)) - {}",
+        day, 2 * note_pause, mine);
+    const auto told = fmt::format("FROM holdfast_clock WHERE boot = '{}'", name);
+    const auto known = ask_number(db_.get(), "SELECT count(*) " + told, path);
+    if (!known) return std::unexpected(known.error());
+    if (*known == 0 && !only_read_) {
+        const auto done = carry_out(
+            db_.get(),
+            fmt::format("INSERT OR IGNORE INTO holdfast_clock (boot, ahead, seen) SELECT '{}', {}, "
+                        "0 WHERE NOT EXISTS (SELECT 1 {})",
+                        name, first, told),
+            path);
+        if (!done && done.error() == errc::corrupt) return done;
+        if (!done) only_read_ = done.error();
+    }
     const auto found = ask_number(
-        db_.get(), fmt::format("SELECT ahead FROM holdfast_clock WHERE boot = '{}'", name), path);
+        db_.get(), fmt::format("SELECT ifnull((SELECT ahead {}), {})", told, first), path);
     if (!found) return std::unexpected(found.error());
     ahead_ = *found;
     moment_.reset();
@@ -179,22 +192,28 @@ result<void> sqlite_connection::set_clock() {
     return {};
 }
 
-// By the way: a request does not fail because of it. Only the latest boots matter.
+// By the way: a request neither fails nor waits because of it; the next one tries again. Only the
+// latest boots matter.
 void sqlite_connection::note_time() {
-    noted_ = moment();
+    const time_point patience = std::exchange(patience_, time_point::min());
+    const std::int64_t now = moment();
     const auto note =
-        fmt::format("UPDATE holdfast_clock SET seen = max(seen, {}) WHERE boot = '{}'", noted_,
+        fmt::format("UPDATE holdfast_clock SET seen = max(seen, {}) WHERE boot = '{}'", now,
                     clock_name(clock_));
-    static_cast<void>(carry_out(db_.get(), note, options_.path));
-    static_cast<void>(carry_out(db_.get(),
-                                "DELETE FROM holdfast_clock WHERE boot NOT IN (SELECT boot FROM "
-                                "holdfast_clock ORDER BY seen DESC LIMIT 16)",
-                                options_.path));
+    if (carry_out(db_.get(), note, options_.path)) {
+        noted_ = now;
+        static_cast<void>(
+            carry_out(db_.get(),
+                      "DELETE FROM holdfast_clock WHERE boot NOT IN (SELECT boot FROM "
+                      "holdfast_clock ORDER BY seen DESC LIMIT 16)",
+                      options_.path));
+    }
+    patience_ = patience;
     moment_.reset();
 }
 
-error sqlite_connection::failed(int code) {
-    error why = trouble(db_.get(), code, options_.path);
+error sqlite_connection::failed(int code, deed doing) {
+    error why = trouble(db_.get(), code, options_.path, doing);
     const int kind = code & 0xFF;
     const bool sick = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_IOERR ||
                       kind == SQLITE_CANTOPEN;
@@ -216,9 +235,10 @@ error sqlite_connection::unknown() const {
 
 result<void> sqlite_connection::begin() {
     if (db_ == nullptr) return std::unexpected(closed());
+    if (only_read_) return std::unexpected(*only_read_);
     moment_.reset();
     const int code = ::sqlite3_exec(db_.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) return std::unexpected(failed(code));
+    if (code != SQLITE_OK) return std::unexpected(failed(code, deed::writing));
     in_transaction_ = true;
     return {};
 }
@@ -229,7 +249,7 @@ result<void> sqlite_connection::commit() {
         in_transaction_ = false;
         return {};
     }
-    error why = trouble(db_.get(), code, options_.path);
+    error why = trouble(db_.get(), code, options_.path, deed::writing);
     // A log that was written but not synced may count after all.
     if ((code & 0xFF) == SQLITE_IOERR) why = unknown();
     roll_back();
@@ -253,7 +273,7 @@ result<sqlite3_stmt*> sqlite_connection::prepared(sql::sentence what) {
     const int code =
         ::sqlite3_prepare_v3(db_.get(), text.c_str(), static_cast<int>(text.size()) + 1,
                              SQLITE_PREPARE_PERSISTENT, &made, nullptr);
-    if (code != SQLITE_OK) return std::unexpected(failed(code));
+    if (code != SQLITE_OK) return std::unexpected(failed(code, deed::opening));
     one.reset(made);
     return made;
 }
@@ -263,6 +283,8 @@ result<std::int64_t> sqlite_connection::run(sql::sentence what, std::span<const 
     const auto found = prepared(what);
     if (!found) return std::unexpected(found.error());
     sqlite3_stmt* const ran = *found;
+    const bool writes = ::sqlite3_stmt_readonly(ran) == 0;
+    if (writes && only_read_) return std::unexpected(*only_read_);
     if (!in_transaction_) moment_.reset();
     bind(ran, values);
     std::int64_t rows = 0;
@@ -274,12 +296,11 @@ result<std::int64_t> sqlite_connection::run(sql::sentence what, std::span<const 
     if (code != SQLITE_DONE) {
         ::sqlite3_reset(ran);
         ::sqlite3_clear_bindings(ran);
-        const bool whole = !in_transaction_ && ::sqlite3_stmt_readonly(ran) == 0;
-        error why = failed(code);
-        if (whole && (code & 0xFF) == SQLITE_IOERR) why = unknown();
+        error why = failed(code, writes ? deed::writing : deed::reading);
+        if (writes && !in_transaction_ && (code & 0xFF) == SQLITE_IOERR) why = unknown();
         return std::unexpected(std::move(why));
     }
-    if (::sqlite3_stmt_readonly(ran) == 0) rows = ::sqlite3_changes64(db_.get());
+    if (writes) rows = ::sqlite3_changes64(db_.get());
     ::sqlite3_reset(ran);
     ::sqlite3_clear_bindings(ran);
     return rows;

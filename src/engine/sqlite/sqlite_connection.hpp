@@ -6,6 +6,7 @@
 #include "engine/sqlite/life_signs.hpp"
 #include "engine/sqlite/sqlite_open.hpp"
 #include "engine/sqlite/sqlite_options.hpp"
+#include "engine/sqlite/sqlite_trouble.hpp"
 
 #include <holdfast/clock.hpp>
 
@@ -66,7 +67,7 @@ private:
     void note_time();
     [[nodiscard]] bool moved() const;
     /// What a call failed with; closes what must be opened anew.
-    [[nodiscard]] error failed(int code);
+    [[nodiscard]] error failed(int code, deed doing);
     [[nodiscard]] error closed() const;
     [[nodiscard]] error unknown() const;
     void close() noexcept;
@@ -81,6 +82,7 @@ private:
     const std::array<std::string, sql::sentence_count> texts_;
     handle db_;
     std::array<statement, sql::sentence_count> statements_;  // closed before the database
+    std::optional<error> only_read_;  // why it cannot be written, if that is so
     bool in_transaction_ = false;
     std::int64_t ahead_ = 0;  // of the clock's own time, µs
     std::int64_t noted_ = 0;  // when the time was last written down

@@ -8,13 +8,16 @@
 #include <fmt/format.h>
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sqlite {
@@ -55,6 +58,28 @@ void forget_hooks(void* use) {
 
 enum class whose : std::uint8_t { ours, nobodys };
 
+error anothers(const std::string& path) {
+    return {errc::corrupt,
+            fmt::format("sqlite:{}: this is another program's database; it was not touched", path)};
+}
+
+// Before a file is copied: another program's may be large. A small one SQLite may look at.
+result<void> check_header(std::string_view head, const std::string& path, std::int64_t size) {
+    constexpr std::size_t id_at = 68;  // four bytes, the largest first
+    constexpr std::int64_t small = 65536;
+    if (head.size() < id_at + 4 || !head.starts_with("SQLite format 3")) {
+        return fail(
+            errc::corrupt,
+            fmt::format("sqlite:{}: this file is not a database; it was not touched", path));
+    }
+    std::int64_t id = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        id = id << 8 | static_cast<unsigned char>(head[id_at + i]);
+    }
+    if (id != application_id && size > small) return std::unexpected(anothers(path));
+    return {};
+}
+
 // Reads only. A file that has our tables has our id: both are made in one transaction.
 result<whose> check(sqlite3* db, const std::string& path) {
     const auto objects = ask_number(db, "SELECT count(*) FROM sqlite_schema", path);
@@ -64,11 +89,7 @@ result<whose> check(sqlite3* db, const std::string& path) {
     const auto version = ask_number(db, "PRAGMA user_version", path);
     if (!version) return std::unexpected(version.error());
     if (*id == 0 && *version == 0 && *objects == 0) return whose::nobodys;
-    if (*id != application_id) {
-        return fail(
-            errc::corrupt,
-            fmt::format("sqlite:{}: this is another program's database; it was not touched", path));
-    }
+    if (*id != application_id) return std::unexpected(anothers(path));
     if (*version != sql::schema_version) {
         return fail(errc::unsupported,
                     fmt::format("sqlite:{}: it was made by another version of Holdfast (its tables "
@@ -100,7 +121,7 @@ result<void> write_ahead(sqlite3* db, const std::string& path, const hooks& use)
                                     path));
         }
         if ((code & 0xFF) != SQLITE_BUSY || use.wait(use.self, count) == 0) {
-            return std::unexpected(trouble(db, code, path));
+            return std::unexpected(trouble(db, code, path, deed::opening));
         }
     }
 }
@@ -148,6 +169,131 @@ result<void> settle(sqlite3* db, const sqlite_options& options, const hooks& use
     return *found == whose::ours ? result<void>() : make_tables(db, path);
 }
 
+void furnish(sqlite3* db, const hooks& use) {
+    ::sqlite3_extended_result_codes(db, 1);
+    ::sqlite3_busy_handler(db, use.wait, use.self);
+    ::sqlite3_create_function_v2(db, "holdfast_now", 0, SQLITE_UTF8, new hooks(use), tell_now,
+                                 nullptr, nullptr, forget_hooks);
+    ::sqlite3_create_function_v2(db, "holdfast_tell", 1, SQLITE_UTF8, new hooks(use), tell_number,
+                                 nullptr, nullptr, forget_hooks);
+}
+
+result<handle> open_plainly(const std::string& path, int how, const hooks& use) {
+    sqlite3* raw = nullptr;
+    const int code = ::sqlite3_open_v2(path.c_str(), &raw, how | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle db(raw);
+    if (code != SQLITE_OK) return std::unexpected(trouble(raw, code, path, deed::opening));
+    furnish(raw, use);
+    return db;
+}
+
+result<handle> open_to_write(const sqlite_options& options, const hooks& use) {
+    auto db = open_plainly(options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, use);
+    if (!db) return db;
+    if (::sqlite3_db_readonly(db->get(), "main") == 1) {
+        return std::unexpected(trouble(db->get(), SQLITE_READONLY, options.path, deed::opening));
+    }
+    if (auto done = settle(db->get(), options, use); !done) return std::unexpected(done.error());
+    return db;
+}
+
+bool has_log(const std::string& path) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(path + "-wal", none);
+    return !none && size > 0;
+}
+
+bool same_state(const struct stat& one, const struct stat& other) {
+    return one.st_ino == other.st_ino && one.st_size == other.st_size &&
+           one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+           one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
+/// Bytes that SQLite can take over.
+struct releaser {
+    void operator()(unsigned char* bytes) const noexcept { ::sqlite3_free(bytes); }
+};
+struct copied {
+    std::unique_ptr<unsigned char, releaser> bytes;
+    sqlite3_int64 size = 0;
+};
+
+// A file of ours that has no log. Whoever changes it makes a log first: if there was none before
+// and after, and the file is the same, nobody did. By SQLite's own way to read it: if we opened and
+// closed it ourselves, other connections of this process would lose their locks.
+result<copied> copy_of(const std::string& path, const hooks& use) {
+    constexpr int tries = 5;
+    constexpr int header = 100;
+    constexpr std::size_t format_versions = 18;  // of the header: two bytes, 2 for a log
+    const auto db = open_plainly(path, SQLITE_OPEN_READONLY, use);
+    if (!db) return std::unexpected(db.error());
+    sqlite3_file* file = nullptr;
+    ::sqlite3_file_control(db->get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    for (int i = 0; i < tries; ++i) {
+        struct stat before{};
+        struct stat after{};
+        if (::stat(path.c_str(), &before) != 0) return std::unexpected(cannot_open(errno, path));
+        copied made;
+        if (before.st_size == 0) return made;
+        std::array<char, header> head{};
+        int code = file->pMethods->xRead(file, head.data(), header, 0);
+        if (auto fit = check_header({head.data(), head.size()}, path, before.st_size); !fit) {
+            return std::unexpected(std::move(fit.error()));
+        }
+        made.size = before.st_size;
+        const auto room = static_cast<sqlite3_uint64>(made.size);
+        made.bytes.reset(static_cast<unsigned char*>(::sqlite3_malloc64(room)));
+        if (made.bytes == nullptr) return fail(errc::unavailable, "out of memory");
+        if (code == SQLITE_OK) {
+            code = file->pMethods->xRead(file, made.bytes.get(), static_cast<int>(made.size), 0);
+        }
+        if (code != SQLITE_OK || has_log(path) || ::stat(path.c_str(), &after) != 0) continue;
+        if (!same_state(before, after)) continue;
+        // A copy in memory has no log.
+        made.bytes.get()[format_versions] = made.bytes.get()[format_versions + 1] = 1;
+        return made;
+    }
+    return fail(
+        errc::unavailable,
+        fmt::format("sqlite:{}: it changes too quickly for one who may only read it", path));
+}
+
+// Null if the file is empty.
+result<handle> open_copy(const std::string& path, const hooks& use) {
+    auto copy = copy_of(path, use);
+    if (!copy) return std::unexpected(std::move(copy.error()));
+    if (copy->size == 0) return handle();
+    auto db = open_plainly(":memory:", SQLITE_OPEN_READWRITE, use);
+    if (!db) return db;
+    const int code =
+        ::sqlite3_deserialize(db->get(), "main", copy->bytes.release(), copy->size, copy->size,
+                              SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+    if (code != SQLITE_OK) {
+        return std::unexpected(trouble(db->get(), code, path, deed::opening));
+    }
+    return db;
+}
+
+// What can be read by a user who may not write. Null if there is nothing yet.
+//
+// SQLite reads a file with a log if it finds the log and the shared memory beside it. Without a log
+// it would have to make both; those would be ours, in the way of whoever may write. So then, we
+// read a copy.
+result<handle> open_to_read(const std::string& path, const hooks& use) {
+    std::error_code none;
+    if (has_log(path) && !std::filesystem::exists(path + "-shm", none)) {
+        return fail(errc::unavailable,
+                    fmt::format("sqlite:{}: it was not closed properly: one who may write it must "
+                                "use it before others can read it",
+                                path));
+    }
+    auto db = has_log(path) ? open_plainly(path, SQLITE_OPEN_READONLY, use) : open_copy(path, use);
+    if (!db || *db == nullptr) return db;
+    const auto found = check(db->get(), path);
+    if (!found) return std::unexpected(found.error());
+    return *found == whose::ours ? std::move(db) : handle();
+}
+
 }  // namespace
 
 void closer::operator()(sqlite3* db) const noexcept {
@@ -156,7 +302,7 @@ void closer::operator()(sqlite3* db) const noexcept {
 
 result<void> carry_out(sqlite3* db, const std::string& text, const std::string& path) {
     const int code = ::sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) return std::unexpected(trouble(db, code, path));
+    if (code != SQLITE_OK) return std::unexpected(trouble(db, code, path, deed::opening));
     return {};
 }
 
@@ -170,12 +316,12 @@ result<std::int64_t> ask_number(sqlite3* db, const std::string& text, const std:
     }
     result<std::int64_t> answer = number;
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        answer = std::unexpected(trouble(db, code, path));
+        answer = std::unexpected(trouble(db, code, path, deed::opening));
     ::sqlite3_finalize(statement);
     return answer;
 }
 
-result<handle> open_database(const sqlite_options& options, const hooks& use) {
+result<database> open_database(const sqlite_options& options, const hooks& use) {
     const std::string& path = options.path;
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
@@ -187,23 +333,17 @@ result<handle> open_database(const sqlite_options& options, const hooks& use) {
                                 "processes apart: use a local one",
                                 path));
     }
-    sqlite3* raw = nullptr;
-    const int code = ::sqlite3_open_v2(
-        path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-        nullptr);
-    handle db(raw);
-    if (code != SQLITE_OK) return std::unexpected(trouble(raw, code, path));
-    ::sqlite3_extended_result_codes(raw, 1);
-    if (::sqlite3_db_readonly(raw, "main") == 1) {
-        return std::unexpected(trouble(raw, SQLITE_READONLY, path));
+    auto whole = open_to_write(options, use);
+    if (whole) return database{std::move(*whole), std::nullopt};
+    error& why = whole.error();
+    if (why != errc::denied && why != errc::unavailable) return std::unexpected(std::move(why));
+    auto seen = open_to_read(path, use);
+    // Of two troubles, the one that must be mended first.
+    if (!seen && (why == errc::denied || seen.error() != errc::unavailable)) {
+        return std::unexpected(std::move(seen.error()));
     }
-    ::sqlite3_busy_handler(raw, use.wait, use.self);
-    ::sqlite3_create_function_v2(raw, "holdfast_now", 0, SQLITE_UTF8, new hooks(use), tell_now,
-                                 nullptr, nullptr, forget_hooks);
-    ::sqlite3_create_function_v2(raw, "holdfast_tell", 1, SQLITE_UTF8, new hooks(use), tell_number,
-                                 nullptr, nullptr, forget_hooks);
-    if (auto done = settle(raw, options, use); !done) return std::unexpected(done.error());
-    return db;
+    if (!seen || *seen == nullptr) return std::unexpected(std::move(why));
+    return database{std::move(*seen), std::move(why)};
 }
 
 }  // namespace holdfast::sqlite

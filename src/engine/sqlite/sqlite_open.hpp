@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 struct sqlite3;
@@ -14,7 +15,8 @@ struct sqlite3;
 /// From a path to a database that is ours: opened, checked, and with its tables.
 ///
 /// A file that is not ours is refused and not written to. Ours are known by the application id in
-/// their header; an empty file, or none, becomes one.
+/// their header; an empty file, or none, becomes one. One that cannot be written is opened to be
+/// read.
 namespace holdfast::sqlite {
 
 struct closer {
@@ -39,9 +41,16 @@ struct hooks {
     busy_waiter wait;
 };
 
+/// A database, and why it can only be read, if that is so: the file, or its file system, may be
+/// read-only for us, or the disk full.
+struct database {
+    handle db;
+    std::optional<error> only_read;
+};
+
 /// Errors: invalid_argument (no such directory), denied, corrupt (not ours), unsupported (a network
 /// file system, another version), unavailable.
-[[nodiscard]] result<handle> open_database(const sqlite_options& options, const hooks& use);
+[[nodiscard]] result<database> open_database(const sqlite_options& options, const hooks& use);
 
 /// One number that a statement answers.
 [[nodiscard]] result<std::int64_t> ask_number(sqlite3* db, const std::string& text,
