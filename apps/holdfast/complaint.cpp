@@ -2,6 +2,7 @@
 #include "complaint.hpp"
 
 #include "plain_trouble.hpp"
+#include "printable.hpp"
 
 #include <fmt/format.h>
 
@@ -23,13 +24,13 @@ bool complains_in_detail() {
 }
 
 void complain(std::string_view sentence) {
-    fmt::print(stderr, "holdfast: {}\n", sentence);
+    fmt::print(stderr, "holdfast: {}\n", printable(sentence));
 }
 
 exit_code complain(const error& why, std::string_view prevented) {
     const std::string plain = plain_words(why.detail);
     complain(prevented.empty() ? plain : fmt::format("{}: {}", prevented, plain));
-    if (detailed && plain != why.detail) fmt::print(stderr, "  {}\n", why.detail);
+    if (detailed && plain != why.detail) fmt::print(stderr, "  {}\n", printable(why.detail));
     return exit_code_of(why.code);
 }
 

@@ -8,7 +8,8 @@
 #include <string_view>
 
 /// What the command line says on stderr when something is not as asked: one sentence. With
-/// --verbose, a second line has the engine's own words.
+/// --verbose, a second line has the engine's own words. Whatever others have put into either, a
+/// terminal does not obey it.
 namespace holdfast::app {
 
 /// --verbose was said.

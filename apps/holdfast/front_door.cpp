@@ -2,6 +2,7 @@
 #include "front_door.hpp"
 
 #include "command_line.hpp"
+#include "printable.hpp"
 
 #include <holdfast/version.hpp>
 
@@ -91,7 +92,9 @@ request misuse(const CLI::App& top, std::string_view why) {
         if (words.get_parent() != &top) hint += " " + words.get_parent()->get_name();
         hint += " " + words.get_name();
     }
-    return {fmt::format("holdfast: {}\nSee '{} --help'.\n", why, hint), exit_code::usage, {}};
+    return {fmt::format("holdfast: {}\nSee '{} --help'.\n", printable(why), hint),
+            exit_code::usage,
+            {}};
 }
 
 request read(std::span<const char* const> line, cut where) {

@@ -5,11 +5,13 @@
 #include "complaint.hpp"
 #include "engine_choice.hpp"
 #include "option_types.hpp"
+#include "printable.hpp"
 
 #include <holdfast/once.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -24,6 +26,11 @@ struct once_command_options {
     std::string record;
 };
 
+// A script gets it to the letter; a terminal must not obey it.
+void print_record(const std::string& record) {
+    fmt::print("{}\n", ::isatty(STDOUT_FILENO) == 1 ? printable_lines(record) : record);
+}
+
 exit_code claim(const once_command_options& options) {
     auto on = open_shared(options.engine);
     if (!on) return complain(on.error());
@@ -31,7 +38,7 @@ exit_code claim(const once_command_options& options) {
     const auto seen = marks.claim(options.key);
     if (!seen) return complain(seen.error());
     if (!seen->first) {
-        if (seen->recorded) fmt::print("{}\n", *seen->recorded);
+        if (seen->recorded) print_record(*seen->recorded);
         return exit_code::busy;
     }
     if (options.record.empty()) return exit_code::success;

@@ -79,7 +79,7 @@ class Locks:
         seen = json.loads(self.ask("lock", "show", "a", "--format", "json").stdout)
         self.assertEqual([one["pid"] for one in seen["line"]], [waits.pid])
         free = json.loads(self.ask("lock", "show", "b", "--format", "json").stdout)
-        self.assertEqual((free["name"], free["holders"]), ("b", []))
+        self.assertEqual(free, {"name": "b", "waiters": 0, "holders": []})
 
     def test_a_name_that_begins_with_a_dash_stands_after_two_of_them(self):
         done = self.ask("run", "--ttl", "5s", "--", "-x", "--", "printenv", "HOLDFAST_LOCK")
@@ -105,20 +105,74 @@ class Locks:
         seen = [json.loads(watch.stdout.readline())]  # it looks from now on, however slow it began
         waits = self.stand_in_line("a")
         seen.append(json.loads(watch.stdout.readline()))
-        self.assertEqual([one["change"] for one in seen], ["acquired", "waiting"])
+        self.assertIn(seen[0]["change"], ("acquired", "held"))
+        self.assertEqual(seen[1]["change"], "waiting")
         self.assertEqual(seen[0]["lease"]["holders"][0]["pid"], held.pid)
         held.terminate()
         waits.wait(30)
         rest = []
         while not rest or rest[-1]["change"] != "free":
             rest.append(json.loads(watch.stdout.readline()))
-        self.assertEqual(rest[-1]["lease"]["name"], "a")
+        self.assertEqual(rest[-1]["lease"], {"name": "a", "waiters": 0, "holders": []})
+
+    def watch(self, *words):
+        """What it has told at first, and how to hear the next."""
+        child = self.start("lock", "watch", "--every", "20ms", "--format", "json", *words,
+                           HOLDFAST_ENGINE=self.engine.url)
+        return lambda: json.loads(child.stdout.readline())
+
+    def test_watch_tells_what_was_held_before_and_who_broke_it_with_which_words(self):
+        held = self.hold("a")
+        hear = self.watch()
+        self.assertEqual(hear()["change"], "held")
+        self.ask("lock", "break", "a", "--reason", "web3 \u202egone", "-y")
+        told, after = hear(), hear()
+        self.assertEqual((told["change"], told["reason"]), ("broken", "web3 \u202egone"))
+        self.assertEqual(told["lease"]["holders"][0]["pid"], held.pid)
+        self.assertEqual((after["change"], after["lease"]["holders"]), ("free", []))
+        again = self.hold("a")
+        self.assertEqual(hear()["change"], "acquired")
+        again.terminate()
+        self.assertEqual(hear()["change"], "free", "nobody broke that one")
+
+    def test_watch_says_in_words_that_a_name_was_broken(self):
+        self.hold("a")
+        watch = self.start("lock", "watch", "--every", "20ms", HOLDFAST_ENGINE=self.engine.url)
+        self.assertIn("  held        a  sh on ", watch.stdout.readline())
+        self.ask("lock", "break", "a", "--reason", "why \u202enot", "-y")
+        self.assertRegex(watch.stdout.readline(),
+                         r"  broken      a  taken from sh on .*\): why \\u202enot\n")
+        self.assertRegex(watch.stdout.readline(), r"  free        a\n")
+
+    def test_permits_are_numbers_in_json_and_one_who_leaves_is_told(self):
+        def hold_one(number):
+            ready = self.work / f"ready-{number}"
+            child = self.start("run", "pool", "--semaphore", "3", "--", "sh", "-c",
+                               f"touch {ready}; exec sleep 1000",
+                               HOLDFAST_ENGINE=self.engine.url)
+            wait_until(ready.exists, "it has a permit")
+            return child
+        first = hold_one(1)
+        hear = self.watch()
+        self.assertEqual(hear()["change"], "held")
+        hold_one(2)
+        seen = hear()
+        self.assertEqual((seen["change"], seen["lease"]["mode"], seen["lease"]["permits"],
+                          seen["lease"]["of"]), ("acquired", "permits", 2, 3))
+        self.assertEqual([one["permits"] for one in seen["lease"]["holders"]], [1, 1])
+        shown = json.loads(self.ask("lock", "show", "pool", "--format", "json").stdout)
+        self.assertEqual((shown["mode"], shown["permits"], shown["of"]), ("permits", 2, 3))
+        self.assertEqual([(one["mode"], one["permits"], one["of"]) for one in self.listed()],
+                         [("permits", 2, 3)])
+        first.terminate()
+        seen = hear()
+        self.assertEqual((seen["change"], seen["lease"]["permits"]), ("left", 1))
 
     def test_watch_ends_by_itself_after_for(self):
         self.hold("a")
         done = self.ask("lock", "watch", "--for", "50ms", "--every", "10ms")
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
-        self.assertRegex(done.stdout, r"\A\d\d:\d\d:\d\d  acquired    a  sh on .* left.*\n\Z")
+        self.assertRegex(done.stdout, r"\A\d\d:\d\d:\d\d  held        a  sh on .* left.*\n\Z")
 
     def test_wait_ends_when_the_name_is_free_or_the_time_is_over(self):
         self.expect(self.ask("lock", "wait", "a"), SUCCESS)
@@ -191,6 +245,23 @@ class Locks:
         self.expect(self.ask("once", "k", "--window", "1h"), BUSY, "by ana\n")
         self.expect(self.ask("once", "other"), SUCCESS)
         self.expect(self.ask("once", "other"), BUSY)
+
+    def test_what_was_recorded_does_not_command_a_terminal(self):
+        record = "by \x1b[31mana\x07\nand bo"
+        self.expect(self.ask("once", "k", "--record", record), SUCCESS)
+        self.expect(self.ask("once", "k"), BUSY, record + "\n")  # a script gets it to the letter
+        term = Terminal("once", "k", HOLDFAST_ENGINE=self.engine.url)
+        self.assertEqual(term.end(), BUSY)
+        self.assertEqual(term.text, "by \\x1b[31mana\\x07\r\nand bo\r\n")
+
+    def test_names_do_not_command_a_terminal(self):
+        self.hold("a\u009bb")
+        self.assertIn("a\\u009bb  exclusive", self.ask("lock", "ls").stdout)
+        self.assertIn("a\\u009bb: held", self.ask("lock", "show", "a\u009bb").stdout)
+        self.assertIn("'a\\u009bb' is still held",
+                      self.ask("lock", "wait", "a\u009bb", "--timeout", "0").stderr)
+        self.assertIn("\na\\u009bb ", self.ask("top").stdout)
+        self.assertEqual([one["name"] for one in self.listed()], ["a\u009bb"])
 
     def test_once_shares_its_marks_with_run(self):
         self.expect(self.ask("once", "k"), SUCCESS)

@@ -7,6 +7,7 @@
 #include "lock/lease_changes.hpp"
 #include "lock/lease_text.hpp"
 #include "plain_trouble.hpp"
+#include "printable.hpp"
 #include "rate_text.hpp"
 #include "time_text.hpp"
 #include "top/frame.hpp"
@@ -96,6 +97,76 @@ TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_over) {
     }
     EXPECT_THAT(told,
                 ElementsAre("a free", "b handed over", "c waiting", "d acquired", "e acquired"));
+}
+
+TEST(lease_changes, tell_of_several_holders_who_came_and_who_left) {
+    const auto together = [](std::initializer_list<std::uint64_t> fences) {
+        lease_info made = held("a", 0);
+        made.mode = {lease_mode::kind::permit, static_cast<std::uint32_t>(fences.size()), 3};
+        made.holders.clear();
+        for (const std::uint64_t fence : fences) {
+            holder_info one;
+            one.client = fmt::format("client{}", fence);
+            one.fence = {fence};
+            made.holders.push_back(one);
+        }
+        return made;
+    };
+    const auto told = [](const lease_info& before, const lease_info& after) {
+        std::string text;
+        for (const auto& change : changes_between({&before, 1}, {&after, 1})) {
+            text += to_string(change.type);
+            for (const holder_info& one : change.before.holders) text += " -" + one.client;
+        }
+        return text;
+    };
+    EXPECT_EQ(told(together({1, 2}), together({1, 2, 3})), "acquired");
+    EXPECT_EQ(told(together({1, 2}), together({2})), "left -client1");
+    EXPECT_EQ(told(together({1, 2}), together({1})), "left -client2");
+    EXPECT_EQ(told(together({1, 2}), together({1, 3})), "acquired -client2");
+    EXPECT_EQ(told(together({1, 2}), together({1, 2})), "");
+}
+
+TEST(lease_changes, of_a_name_that_is_free_tell_its_name_and_who_held_it) {
+    const std::vector before{held("a", 1, 2)};
+    const auto changes = changes_between(before, {});
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(to_json(changes[0].now), "{\"name\": \"a\", \"waiters\": 0, \"holders\": []}");
+    EXPECT_EQ(changes[0].before.holders.size(), 1U);
+}
+
+TEST(lease_text, has_the_numbers_of_permits_by_themselves_in_json) {
+    lease_info pool = held("a", 7);
+    pool.mode = {lease_mode::kind::permit, 2, 3};
+    pool.holders[0].permits = 2;
+    waiter_info waits;
+    waits.mode = {lease_mode::kind::permit, 1, 3};
+    pool.line.push_back(waits);
+    const std::string json = to_json(pool);
+    EXPECT_THAT(json, HasSubstr("\"mode\": \"permits\", \"permits\": 2, \"of\": 3, \"fence\": 7"));
+    EXPECT_THAT(json, HasSubstr("\"fence\": 7, \"permits\": 2}"));
+    EXPECT_THAT(json, HasSubstr("[{\"mode\": \"permits\", \"permits\": 1, \"of\": 3}]"));
+    EXPECT_THAT(to_json(held("a", 7)), HasSubstr("\"mode\": \"exclusive\", \"fence\""));
+}
+
+TEST(printable, leaves_text_alone_and_escapes_what_a_terminal_would_obey) {
+    EXPECT_EQ(printable("näme/注文 🚀 \\"), "näme/注文 🚀 \\");
+    EXPECT_EQ(printable("a\x1b[31mb\n\tc\x7f"), "a\\x1b[31mb\\n\\tc\\x7f");
+    EXPECT_EQ(printable("\u009b2J"), "\\u009b2J");    // one character that begins an order
+    EXPECT_EQ(printable("\u202egnp"), "\\u202egnp");  // writes from right to left from here on
+    EXPECT_EQ(printable("\xff\x80x"), "\\xff\\x80x");
+    EXPECT_EQ(printable_lines("a\n\tb\x1b"), "a\n\tb\\x1b");
+}
+
+TEST(lease_text, of_other_people_does_not_command_a_terminal) {
+    EXPECT_EQ(show_who({"web\x1b]0;x\a", 7, "re\nport"}), "re\\nport on web\\x1b]0;x\\x07 (7)");
+    lease_info seen = held("a", 1);
+    seen.holders[0].who.program = "re\nport\u009b";
+    EXPECT_THAT(to_json(seen), HasSubstr("\"program\": \"re\\u000aport\\u009b\""));
+}
+
+TEST(json_text, is_text_whatever_is_put_into_it) {
+    EXPECT_EQ(json_quoted("a\xff\x7f"), "\"a\uFFFD\\u007f\"");
 }
 
 TEST(lease_changes, do_not_take_a_fence_that_becomes_known_for_another_holder) {
@@ -216,6 +287,14 @@ TEST(plain_trouble, does_not_send_a_doctor_to_itself) {
               "this user)");
 }
 
+TEST(plain_trouble, of_a_file_is_told_without_sqlites_own_words) {
+    EXPECT_EQ(plain_words("sqlite:/a (b)/c: the disk is full; nothing was done (SQLite, writing: "
+                          "disk I/O error, code 778, No space left on device)"),
+              "sqlite:/a (b)/c: the disk is full; nothing was done");
+    EXPECT_EQ(plain_words("sqlite:/a: no permission (SQLite, opening: near \")\": x, code 14)"),
+              "sqlite:/a: no permission");
+}
+
 TEST(plain_trouble, leaves_alone_what_is_a_sentence_already) {
     EXPECT_EQ(plain_words("'a' is busy"), "'a' is busy");
     EXPECT_EQ(plain_words("GET to db1:6379: reply: no answer in time (after 9 ms, 1 in flight, 0 "
@@ -286,6 +365,30 @@ TEST(top_frame, keeps_its_columns_with_names_of_any_script) {
         ASSERT_NE(bar, std::string::npos) << lines[i];
         EXPECT_EQ(columns(lines[i].substr(0, bar)), columns(lines[3].substr(0, 18))) << lines[i];
         EXPECT_LE(columns(lines[i]), 80) << lines[i];
+    }
+}
+
+TEST(top_frame, has_its_labels_at_the_same_place_from_the_first_picture_on) {
+    const terminal plain;
+    for (const bool counted : {true, false}) {
+        top_view view;
+        view.rates.from_counter = view.rates.expired_from_counter = counted;
+        const std::string first = draw(view, {100, 24}, plain)[1];
+        view.rates.acquired = 12.5;
+        view.rates.handed_over = 0.0;
+        view.rates.expired = 1.0;
+        const std::string second = draw(view, {100, 24}, plain)[1];
+        view.rates.at_least = true;
+        const std::string third = draw(view, {100, 24}, plain)[1];
+        EXPECT_THAT(third, HasSubstr("acquired ≥12.5/s"));
+        for (const char* label : {"acquired", "handed over", "expired"}) {
+            const auto place = [&](const std::string& line) {
+                return columns(line.substr(0, line.find(label)));
+            };
+            EXPECT_EQ(place(first), place(second)) << label;
+            EXPECT_EQ(place(first), place(third)) << label;
+        }
+        EXPECT_EQ(first.contains("seen"), !counted);
     }
 }
 

@@ -48,12 +48,12 @@ class Screen(Case):
         term = self.top(columns=100)
         def whole(text):
             drawn = "".join(screen_of(text))
-            return "2 held, 1 waiting   acquired " in drawn and "mails" in drawn
+            return re.search(r"2 held, 1 waiting   acquired ≥?\d", drawn) and "mails" in drawn
         term.read_until(whole, "it shows what is held")
         lines = screen_of(term.text)
         self.assertRegex(lines[0], r"^holdfast top  redis://127.0.0.1:\d+ +\d\d:\d\d:\d\d  q quits")
         self.assertRegex(lines[1],
-                         r"acquired \d+\.\d/s   handed over \d+\.\d/s   expired \d+\.\d/s")
+                         r"acquired ≥?\d+\.\d/s +handed over \d+\.\d/s +expired \d+\.\d/s")
         self.assertRegex(lines[3], r"^NAME +LEFT +WAITING HOLDER")
         self.assertRegex(lines[4], rf"^orders +━+─* .*\d+ ?.* 1 .*sh on .* \({held.pid}\)")
         self.assertRegex(lines[5], r"^mails +━+")
@@ -74,10 +74,20 @@ class Screen(Case):
         given_back.wait(30)
         held.kill()
         term.read_until(lambda text: "0 held" in "".join(screen_of(text)), "both are gone")
-        term.read_until(lambda text: re.search(r"seen expired 0\.0/s, 1 so far",
+        term.read_until(lambda text: re.search(r"seen expired 0\.0/s +1 so far",
                                                "".join(screen_of(text))), "one was lost")
         term.type("q")
         self.assertEqual(term.end(), SUCCESS)
+
+    def test_top_says_at_once_where_its_numbers_come_from(self):
+        for engine, words in ((self.engine, ("   acquired –", " expired –")),
+                              (Sqlite(), ("   seen acquired –", " seen expired –"))):
+            self.use(engine)
+            done = holdfast("top", HOLDFAST_ENGINE=engine.url)
+            self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
+            for word in words:
+                self.assertIn(word, done.stdout.splitlines()[1])
+        self.assertIn(f"top  sqlite:{engine.file} ", done.stdout)
 
     def test_top_fits_a_small_screen_and_a_changed_one(self):
         for name in ("a", "b", "c", "d", "e", "f", "g", "h"):

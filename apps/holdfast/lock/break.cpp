@@ -7,6 +7,7 @@
 #include "complaint.hpp"
 #include "lock/lease_text.hpp"
 #include "lock/lock.hpp"
+#include "printable.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,8 +30,8 @@ struct break_options {
 
 // Asks on stderr, so that the answer's echo and our words stay out of a pipe.
 bool agrees(const lease_info& seen) {
-    fmt::print(stderr, "'{}' is held by {}. It may be at work still: break it? [y/N] ", seen.name,
-               show_holders(seen));
+    fmt::print(stderr, "'{}' is held by {}. It may be at work still: break it? [y/N] ",
+               printable(seen.name), show_holders(seen));
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "Y" || answer == "yes";
@@ -47,7 +48,7 @@ exit_code break_it(const break_options& options) {
         const auto seen = on->inspect(options.name);
         if (!seen) return complain(seen.error());
         if (!*seen) {
-            fmt::print("{}: free\n", options.name);
+            fmt::print("{}: free\n", printable(options.name));
             return exit_code::success;
         }
         if (!agrees(**seen)) return exit_code::failure;
@@ -55,9 +56,10 @@ exit_code break_it(const break_options& options) {
     const auto taken = on->evict(options.name, options.reason);
     if (!taken) return complain(taken.error());
     if (*taken == 0) {
-        fmt::print("{}: free\n", options.name);
+        fmt::print("{}: free\n", printable(options.name));
     } else {
-        fmt::print("{}: taken from {} holder{}\n", options.name, *taken, *taken == 1 ? "" : "s");
+        fmt::print("{}: taken from {} holder{}\n", printable(options.name), *taken,
+                   *taken == 1 ? "" : "s");
     }
     return exit_code::success;
 }

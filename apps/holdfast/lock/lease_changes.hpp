@@ -16,17 +16,22 @@ namespace holdfast::app {
 
 struct lease_change {
     enum class kind : std::uint8_t {
+        held,  ///< It was so at the first look.
         acquired,
         handed_over,  ///< It was held before, and someone waited.
-        waiting,      ///< The same holder; more or fewer wait.
+        left,         ///< One of several holders is gone, and nobody came.
+        waiting,      ///< The same holders; more or fewer wait.
+        broken,       ///< Someone took it away.
         free,         ///< Released, or its time was over: from outside they look the same.
     };
     kind type;
-    lease_info now;  ///< For `free`: as it was seen last.
+    lease_info now;       ///< For `free`: its name alone. `broken`: as it was.
+    lease_info before{};  ///< As it was, with those holders alone who do not hold it any more.
 };
 
 [[nodiscard]] std::string_view to_string(lease_change::kind type) noexcept;
 
+/// Without `held` and `broken`, which two looks do not tell.
 /// Requires: both are in the order of names.
 [[nodiscard]] std::vector<lease_change> changes_between(std::span<const lease_info> before,
                                                         std::span<const lease_info> after);

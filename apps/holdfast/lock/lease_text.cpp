@@ -2,13 +2,11 @@
 #include "lock/lease_text.hpp"
 
 #include "json_text.hpp"
+#include "printable.hpp"
 #include "time_text.hpp"
-
-#include <holdfast/names.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace holdfast::app {
@@ -22,25 +20,11 @@ bool is_known(const client_label& who) {
     return who != client_label{};
 }
 
-// Another client's words about itself: a terminal must not obey them.
-std::string harmless(const std::string& said) {
-    std::string out = said;
-    const bool text = is_utf8(said);
-    std::ranges::replace_if(
-        out,
-        [&](char c) {
-            const auto byte = static_cast<unsigned char>(c);
-            return byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !text);
-        },
-        '?');
-    return out;
-}
-
 void put(json_object& to, const client_label& who) {
     if (!is_known(who)) return;
-    to.put("host", harmless(who.host));
+    to.put("host", who.host);
     to.put("pid", who.pid);
-    to.put("program", harmless(who.program));
+    to.put("program", who.program);
 }
 
 void put(json_object& to, std::string_view name, const std::optional<wall_time>& when) {
@@ -51,13 +35,21 @@ void put(json_object& to, std::string_view name, const std::optional<duration>& 
     if (length) to.put(name, in_ms(*length));
 }
 
-std::string to_json(const holder_info& holder) {
+void put(json_object& to, const lease_mode& mode) {
+    const bool counts = mode.type == lease_mode::kind::permit;
+    to.put("mode", counts ? "permits" : show_mode(mode));
+    if (!counts) return;
+    to.put("permits", mode.permits);
+    to.put("of", mode.limit);
+}
+
+std::string to_json(const holder_info& holder, const lease_mode& mode) {
     json_object out;
     put(out, holder.who);
     put(out, "since", holder.since);
     put(out, "remaining_ms", holder.remaining);
     if (holder.fence.value != 0) out.put("fence", holder.fence.value);
-    if (holder.permits != 1) out.put("permits", holder.permits);
+    if (mode.type == lease_mode::kind::permit) out.put("permits", holder.permits);
     return out.text();
 }
 
@@ -65,7 +57,7 @@ std::string to_json(const waiter_info& waiter) {
     json_object out;
     put(out, waiter.who);
     put(out, "since", waiter.since);
-    out.put("mode", show_mode(waiter.mode));
+    put(out, waiter.mode);
     return out.text();
 }
 
@@ -73,7 +65,7 @@ std::string to_json(const waiter_info& waiter) {
 
 std::string show_who(const client_label& who) {
     if (!is_known(who)) return "unknown";
-    return fmt::format("{} on {} ({})", harmless(who.program), harmless(who.host), who.pid);
+    return fmt::format("{} on {} ({})", printable(who.program), printable(who.host), who.pid);
 }
 
 std::string show_holders(const lease_info& info) {
@@ -99,12 +91,12 @@ std::string show_left(const std::optional<duration>& remaining) {
 std::string to_json(const lease_info& info) {
     json_object out;
     out.put("name", info.name);
-    out.put("mode", show_mode(info.mode));
+    if (info.held()) put(out, info.mode);
     if (info.fence.value != 0) out.put("fence", info.fence.value);
     put(out, "remaining_ms", info.remaining);
     out.put("waiters", info.waiters);
     std::vector<std::string> holders;
-    for (const holder_info& one : info.holders) holders.push_back(to_json(one));
+    for (const holder_info& one : info.holders) holders.push_back(to_json(one, info.mode));
     out.raw("holders", json_array(holders));
     std::vector<std::string> line;
     for (const waiter_info& one : info.line) line.push_back(to_json(one));

@@ -14,13 +14,13 @@ namespace holdfast::app {
 /// All holders of a name in one short text: the first, and how many more there are.
 [[nodiscard]] std::string show_holders(const lease_info& info);
 
-/// "exclusive", "shared", "2 of 5".
+/// "exclusive", "shared", "2 of 5". For people; JSON has the numbers by themselves.
 [[nodiscard]] std::string show_mode(const lease_mode& mode);
 
 /// "27.1 s", or "no end".
 [[nodiscard]] std::string show_left(const std::optional<duration>& remaining);
 
-/// One object, on one line.
+/// One object, on one line. A name that nobody holds has no mode.
 [[nodiscard]] std::string to_json(const lease_info& info);
 
 }  // namespace holdfast::app

@@ -4,6 +4,7 @@
 #include "complaint.hpp"
 #include "lock/lease_text.hpp"
 #include "lock/lock.hpp"
+#include "printable.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -32,8 +33,9 @@ exit_code list(const lock_look_options& options) {
     }
     table out({"NAME", "MODE", "HOLDER", "LEFT", "WAITING", "FENCE"});
     for (const lease_info& one : *found) {
-        out.add({one.name, show_mode(one.mode), show_holders(one), show_left(one.remaining),
-                 std::to_string(one.waiters), one.fence.value == 0 ? "-" : to_string(one.fence)});
+        out.add({printable(one.name), show_mode(one.mode), show_holders(one),
+                 show_left(one.remaining), std::to_string(one.waiters),
+                 one.fence.value == 0 ? "-" : to_string(one.fence)});
     }
     fmt::print("{}", out.text(terminal::of(STDOUT_FILENO)));
     return exit_code::success;

@@ -4,6 +4,7 @@
 #include "complaint.hpp"
 #include "lock/lease_text.hpp"
 #include "lock/lock.hpp"
+#include "printable.hpp"
 #include "time_text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,7 @@ std::string since(const std::optional<wall_time>& when) {
 }
 
 void print_text(const lease_info& seen) {
-    fmt::print("{}: {}, {} waiting\n", seen.name,
+    fmt::print("{}: {}, {} waiting\n", printable(seen.name),
                seen.held() ? fmt::format("held, {}", show_mode(seen.mode)) : "free for a moment",
                seen.waiters);
     for (const holder_info& one : seen.holders) {
@@ -48,7 +49,7 @@ exit_code show(const lock_look_options& options) {
     } else if (*seen) {
         print_text(**seen);
     } else {
-        fmt::print("{}: free\n", options.name);
+        fmt::print("{}: free\n", printable(options.name));
     }
     return exit_code::success;
 }

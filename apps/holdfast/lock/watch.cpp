@@ -7,6 +7,7 @@
 #include "lock/lease_text.hpp"
 #include "lock/lock.hpp"
 #include "option_types.hpp"
+#include "printable.hpp"
 #include "terminal.hpp"
 #include "time_text.hpp"
 
@@ -17,7 +18,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::app {
 namespace {
@@ -31,36 +37,80 @@ struct watch_options : lock_look_options {
 
 paint colour_of(lease_change::kind type) {
     switch (type) {
+        case lease_change::kind::held: return paint::plain;
         case lease_change::kind::acquired: return paint::green;
         case lease_change::kind::handed_over: return paint::cyan;
+        case lease_change::kind::left: return paint::dim;
         case lease_change::kind::waiting: return paint::yellow;
+        case lease_change::kind::broken: return paint::red;
         case lease_change::kind::free: return paint::dim;
     }
     return paint::plain;
 }
 
-void print(const lease_change& change, const watch_options& options, const terminal& out) {
+/// Tells whether a holding that ended was taken away, and with which words.
+///
+/// An engine remembers that for a while, by clients. What was told already is not told again when
+/// the same client has held the name once more, and given it back.
+class break_watch {
+public:
+    explicit break_watch(client& on) : on_(on) {}
+
+    /// Nothing if it was not, or the engine does not say.
+    [[nodiscard]] std::optional<std::string> reason_for(const lease_change& change) {
+        if (!change.before.held()) return std::nullopt;
+        const auto known = on_.evictions(change.now.name);
+        if (!known) return std::nullopt;
+        std::optional<std::string> reason;
+        for (const holder_info& one : change.before.holders) {
+            std::size_t count = 0;
+            std::size_t& told = told_[{change.now.name, one.client}];
+            for (const eviction_info& taken : *known) {
+                if (taken.client == one.client && ++count > told) reason = taken.reason;
+            }
+            told = count;
+        }
+        return reason;
+    }
+
+private:
+    client& on_;
+    std::map<std::pair<std::string, std::string>, std::size_t> told_;
+};
+
+std::string in_words(const lease_change& change, const std::string& reason) {
+    using kind = lease_change::kind;
+    const lease_info& it = change.now;
+    if (change.type == kind::free) return "";
+    if (change.type == kind::waiting) return fmt::format("{} wait", it.waiters);
+    if (change.type == kind::broken) {
+        return fmt::format("taken from {}: {}", show_holders(it), printable(reason));
+    }
+    std::string text;
+    if (it.mode.type != lease_mode::kind::exclusive) text = show_mode(it.mode) + ", ";
+    text += fmt::format("{}, {} left", show_holders(it), show_left(it.remaining));
+    if (it.fence.value != 0) text += fmt::format(", fence {}", it.fence.value);
+    if (it.waiters != 0) text += fmt::format(", {} wait", it.waiters);
+    return text;
+}
+
+void print(const lease_change& change, const std::string& reason, const watch_options& options,
+           const terminal& out) {
     const wall_time now = system_clock().wall();
     const lease_info& it = change.now;
     if (options.format == "json") {
         json_object line;
         line.put("time", show_moment(now));
         line.put("change", to_string(change.type));
+        if (change.type == lease_change::kind::broken) line.put("reason", reason);
         line.raw("lease", to_json(it));
         fmt::print("{}\n", line.text());
         return;
     }
-    std::string text;
-    if (change.type == lease_change::kind::waiting) {
-        text = fmt::format("{} wait", it.waiters);
-    } else if (change.type != lease_change::kind::free) {
-        text = fmt::format("{}, {} left", show_holders(it), show_left(it.remaining));
-        if (it.fence.value != 0) text += fmt::format(", fence {}", it.fence.value);
-        if (it.waiters != 0) text += fmt::format(", {} wait", it.waiters);
-    }
+    const std::string text = in_words(change, reason);
     fmt::print("{}  {} {}{}{}\n", show_time_of_day(now),
                out.in(colour_of(change.type), fmt::format("{:<11}", to_string(change.type))),
-               it.name, text.empty() ? "" : "  ", text);
+               printable(it.name), text.empty() ? "" : "  ", text);
 }
 
 exit_code watch(const watch_options& options) {
@@ -71,13 +121,23 @@ exit_code watch(const watch_options& options) {
     const time_point end =
         options.length == forever ? time_point::max() : time.now() + options.length;
     std::vector<lease_info> before;
+    break_watch breaks(*on);
+    bool first = true;
     bool away = false;
     while (true) {
         const auto seen = on->list(options.name);
         if (seen) {
-            for (const auto& change : changes_between(before, *seen)) print(change, options, out);
+            for (lease_change& change : changes_between(before, *seen)) {
+                if (first) change.type = lease_change::kind::held;
+                const auto reason = breaks.reason_for(change);
+                if (reason) {
+                    print({lease_change::kind::broken, change.before, {}}, *reason, options, out);
+                }
+                print(change, "", options, out);
+            }
             std::fflush(stdout);
             before = *seen;
+            first = false;
         } else if (!away) {
             const exit_code code = complain(seen.error());
             if (code != exit_code::unknown) return code;
@@ -105,8 +165,9 @@ void add_lock_watch(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock watch orders/ --format json\n"
         "\n"
-        "It looks at moments: what begins and ends between two of them is not seen. What is held "
-        "at the first one is told as acquired.\n");
+        "It looks at moments: what begins and ends between two of them is not seen.\n"
+        "Changes: held (at the first look), acquired, handed over, left (one of several), "
+        "waiting, broken (with its reason), free.\n");
     all.push_back({.words = words, .run = [options] { return watch(*options); }});
 }
 

@@ -3,6 +3,7 @@
 
 #include "display_width.hpp"
 #include "lock/lease_text.hpp"
+#include "printable.hpp"
 
 #include <fmt/format.h>
 
@@ -51,18 +52,19 @@ std::string bar(const lease_info& it, const top_view& view, int wide, const term
     return out.in(colour, repeated("━", lit)) + out.in(paint::dim, repeated("─", wide - lit));
 }
 
-std::string show_rate(const std::optional<double>& value) {
-    return value ? fmt::format("{:.1f}/s", *value) : std::string("–");
+// Always of the same width, so that what follows stays where it is.
+std::string show_rate(const std::optional<double>& value, bool at_least = false) {
+    return fit(value ? fmt::format("{}{:.1f}/s", at_least ? "≥" : "", *value) : "–", 7);
 }
 
 // A loss is rare, and the rate of one look is gone with the next.
 std::string in_all(std::uint64_t count) {
-    return count == 0 ? std::string() : fmt::format(", {} so far", count);
+    return count == 0 ? std::string() : fmt::format(" {} so far", count);
 }
 
 std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
     const std::string waiting = it.waiters == 0 ? "" : std::to_string(it.waiters);
-    return fit(it.name, wide.name) + " " + bar(it, view, wide.bar, out) + " " +
+    return fit(printable(it.name), wide.name) + " " + bar(it, view, wide.bar, out) + " " +
            fit(show_left(it.remaining), left_columns) + " " +
            out.in(paint::yellow, fit(waiting, waiting_columns)) + " " +
            fit(show_holders(it), wide.holder);
@@ -87,15 +89,17 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
     lines.push_back(out.in(paint::bold,
                            fit("holdfast top  " + view.engine, size.columns - columns(right) - 1)) +
                     " " + right);
-    lines.push_back(fit(
-        fmt::format("{} held, {} waiting   {} {}   handed over {}   {} {}{}", view.leases.size(),
-                    waiting, view.rates.from_counter ? "acquired" : "seen acquired",
-                    show_rate(view.rates.acquired), show_rate(view.rates.handed_over),
-                    view.rates.expired_from_counter ? "expired" : "seen expired",
-                    show_rate(view.rates.expired), in_all(view.rates.expired_in_all)),
-        size.columns));
-    lines.push_back(view.trouble.empty() ? std::string()
-                                         : out.in(paint::red, fit(view.trouble, size.columns)));
+    const pulse& rates = view.rates;
+    lines.push_back(
+        fit(fmt::format("{} held, {} waiting   {} {} handed over {} {} {}{}", view.leases.size(),
+                        waiting, rates.from_counter ? "acquired" : "seen acquired",
+                        show_rate(rates.acquired, rates.at_least), show_rate(rates.handed_over),
+                        rates.expired_from_counter ? "expired" : "seen expired",
+                        show_rate(rates.expired), in_all(rates.expired_in_all)),
+            size.columns));
+    lines.push_back(view.trouble.empty()
+                        ? std::string()
+                        : out.in(paint::red, fit(printable(view.trouble), size.columns)));
     const widths wide = share_out(size.columns);
     lines.push_back(out.in(paint::bold, fit("NAME", wide.name) + " " + fit("", wide.bar) + " " +
                                             fit("LEFT", left_columns) + " " +

@@ -26,13 +26,13 @@ std::optional<double> per_second(const std::optional<std::uint64_t>& before,
 
 }  // namespace
 
-pulse_meter::counts pulse_meter::ask(client& on) {
+pulse_meter::counts pulse_meter::ask(client& on) const {
     counts now;
-    if (!on.commands()) return now;
+    if (!one_server_ || !on.commands()) return now;
     command_engine& engine = *on.commands();
     const time_point give_up = engine.time().now() + std::chrono::seconds(1);
     if (const auto fence = engine.execute(words("GET", "holdfast:fence").idempotent(), give_up)) {
-        now.fences = number(fence->text());
+        now.fences = number(fence->text()).value_or(0);  // nothing was granted yet
     }
     if (const auto time = engine.execute(words("TIME").idempotent(), give_up);
         time && time->elements().size() == 2) {
@@ -52,6 +52,8 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
     const counts now = ask(on);
     const time_point when = system_clock().now();
     pulse found;
+    found.from_counter = now.fences.has_value();
+    found.expired_from_counter = now.expired.has_value();
     const std::uint64_t lost = losses_.look(seen, when - last_);
     if (last_ != time_point{}) {
         const double seconds = std::chrono::duration<double>(when - last_).count();
@@ -66,12 +68,11 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
         // otherwise: then the difference is no number of grants.
         const bool raised = now.fences && before_.time_us && *now.fences >= *before_.time_us;
         if (!raised) found.acquired = per_second(before_.fences, now.fences, seconds);
-        found.from_counter = found.acquired.has_value();
-        if (!found.from_counter) found.acquired = (acquired + handed_over) / seconds;
+        found.at_least = found.from_counter && !found.acquired;
+        if (!found.acquired) found.acquired = (acquired + handed_over) / seconds;
         found.expired = per_second(before_.expired, now.expired, seconds);
-        found.expired_from_counter = found.expired.has_value();
-        if (!found.expired_from_counter) found.expired = static_cast<double>(lost) / seconds;
-        expired_ += found.expired_from_counter ? *now.expired - *before_.expired : lost;
+        expired_ += found.expired ? *now.expired - *before_.expired : lost;
+        if (!found.expired) found.expired = static_cast<double>(lost) / seconds;
         found.expired_in_all = expired_;
     }
     last_ = when;

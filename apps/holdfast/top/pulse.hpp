@@ -25,11 +25,15 @@ struct pulse {
     std::optional<double> expired;      ///< Keys in a second, or leases, as seen by looks …
     std::uint64_t expired_in_all = 0;   ///< … and since the first look.
     bool from_counter = false;          ///< Where `acquired` comes from,
-    bool expired_from_counter = false;  ///< … and where `expired` does.
+    bool expired_from_counter = false;  ///< … and where `expired` does: known at the first look.
+    bool at_least = false;              ///< The counter jumped: `acquired` is what looks saw.
 };
 
 class pulse_meter {
 public:
+    /// Whether there is one server that counts for all.
+    explicit pulse_meter(bool one_server) : one_server_(one_server) {}
+
     /// What happened since the last call; nothing at the first.
     [[nodiscard]] pulse measure(client& on, std::span<const lease_info> seen);
 
@@ -39,8 +43,9 @@ private:
         std::optional<std::uint64_t> time_us;  ///< The server's time of day.
         std::optional<std::uint64_t> expired;
     };
-    [[nodiscard]] static counts ask(client& on);
+    [[nodiscard]] counts ask(client& on) const;
 
+    const bool one_server_;
     time_point last_{};
     counts before_;
     loss_watch losses_;

@@ -28,6 +28,8 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace holdfast::app {
 namespace {
@@ -41,11 +43,17 @@ struct top_options {
     int frames = 0;
 };
 
+// The masters of a Cluster, and the servers of a quorum, count each for itself.
+bool is_one_server(std::string_view text) {
+    const auto where = parse_url(text);
+    return where && where->scheme.starts_with("redis") && !where->scheme.ends_with("-cluster");
+}
+
 class top_command {
 public:
-    top_command(const top_options& options, client& on, std::string engine)
-        : options_(options), on_(on) {
-        view_.engine = std::move(engine);
+    top_command(const top_options& options, client& on, std::string_view url)
+        : options_(options), on_(on), meter_(is_one_server(url)) {
+        view_.engine = redacted(url);
     }
 
     [[nodiscard]] exit_code print_frames();
@@ -62,7 +70,7 @@ private:
     client& on_;
     pulse_meter meter_;
     top_view view_;
-    exit_code last_ = exit_code::success;
+    std::optional<error> trouble_;  ///< Of the last look.
 };
 
 void top_command::look() {
@@ -70,10 +78,10 @@ void top_command::look() {
     auto seen = on_.list(options_.prefix);
     if (!seen) {
         view_.trouble = plain_words(seen.error().detail);
-        last_ = exit_code_of(seen.error().code);
+        trouble_ = std::move(seen.error());
         return;
     }
-    last_ = exit_code::success;
+    trouble_.reset();
     view_.trouble.clear();
     view_.leases = std::move(*seen);
     view_.rates = meter_.measure(on_, view_.leases);
@@ -99,8 +107,7 @@ exit_code top_command::print_frames() {
         std::fflush(stdout);
     }
     // In the picture it may be cut.
-    if (!view_.trouble.empty()) fmt::print(stderr, "holdfast: {}\n", view_.trouble);
-    return last_;
+    return trouble_ ? complain(*trouble_) : exit_code::success;
 }
 
 std::optional<int> top_command::live(signal_inbox& signals) {
@@ -154,7 +161,7 @@ exit_code run_top(const top_options& options) {
     {
         auto on = open_shared(options.engine);
         if (!on) return complain(on.error());
-        top_command top(options, *on, redacted(*url));
+        top_command top(options, *on, *url);
         if (!live) return top.print_frames();
         asked = top.live(*signals);
     }
