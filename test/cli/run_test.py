@@ -312,6 +312,25 @@ class Run:
                                      "true").returncode, SUCCESS)
         self.assertEqual(self.run_it("a", "--semaphore", "1", "--", "true").returncode, SUCCESS)
 
+    def test_one_whose_semaphore_was_resized_is_told_that_its_number_is_not_used(self):
+        told = "holdfast: 'a' was set to 2 for all by --resize; your --semaphore 5 is not used\n"
+        self.expect(self.run_it("a", "--semaphore", "2", "--resize", "--", "true"), SUCCESS)
+        self.expect(self.run_it("a", "--semaphore", "5", "--", "true"), SUCCESS, "", told)
+        self.expect(self.run_it("a", "--semaphore", "2", "--", "true"), SUCCESS)
+        ready = self.work / "ready"
+        self.start_it("a", "--semaphore", "2", "--", "sh", "-c", f"touch {ready}; exec sleep 1000")
+        wait_until(ready.exists, "one holds it")
+        self.expect(self.run_it("a", "--semaphore", "5", "--", "true"), SUCCESS, "", told)
+
+    def test_one_who_wants_to_share_a_semaphore_is_told_what_it_is(self):
+        ready = self.work / "ready"
+        self.start_it("a", "--semaphore", "2", "--", "sh", "-c", f"touch {ready}; exec sleep 1000")
+        wait_until(ready.exists, "one holds it")
+        self.expect_one_sentence(self.run_it("a", "--shared", "--", "true"), USAGE,
+                                 "'a' is held as a semaphore: use another name for a shared mutex")
+        self.expect_one_sentence(self.run_it("a", "--", "true"), USAGE,
+                                 "'a' is held as a semaphore: use another name for a mutex")
+
     def test_misuse_is_said_before_anything_is_asked(self):
         for words, part in ((("a",), "after --"), (("a", "sleep", "1"), "after --"),
                             (("--", "true"), "NAME is required"),

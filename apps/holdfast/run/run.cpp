@@ -92,10 +92,15 @@ exit_code run_job::run() {
     ::program_invocation_short_name = label.data();
     auto on = open_shared(options_.engine);
     if (!on) return complain(on.error());
-    if (const auto agreed = agree_on_size(*on, options_); !agreed) return complain(agreed.error());
+    const auto agreed = agree_on_size(*on, options_);
+    if (!agreed) return complain(agreed.error());
+    if (!agreed->empty()) complain(*agreed);
     gates gate(*on, options_);  // before the line: --wait is for both together
     auto held = waiting_.acquire(*on, options_);
     if (!held) return refused(held.error(), *on);
+    if (agreed->empty() && !options_.resize) {  // of a name that nobody used it is known only now
+        if (const auto late = agree_on_size(*on, options_); late && !late->empty()) complain(*late);
+    }
     tell(fmt::format("holds '{}', fence {}", options_.name, held->fence().value));
     const auto passed = gate.pass([this](duration length) { return waiting_.sleep(length); });
     if (!passed) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
 
 namespace holdfast::app {
 namespace {
@@ -24,15 +25,23 @@ std::optional<std::uint32_t> others_say(const lease_info& seen) {
 
 }  // namespace
 
-result<void> agree_on_size(client& on, const run_options& options) {
-    if (options.semaphore == 0) return {};
+result<std::string> agree_on_size(client& on, const run_options& options) {
+    if (options.semaphore == 0) return "";
     const auto ours = static_cast<std::uint32_t>(options.semaphore);
-    if (options.resize) return on.semaphore(options.name, ours).resize(ours);
+    if (options.resize) {
+        const auto done = on.semaphore(options.name, ours).resize(ours);
+        return done ? result<std::string>("") : std::unexpected(done.error());
+    }
     const auto seen = on.inspect(options.name);
-    if (!seen || !*seen) return {};   // trouble is the acquire's to tell: it may wait for its end
-    if ((*seen)->resized) return {};  // that holds, whatever anybody says
+    if (!seen || !*seen) return "";  // trouble is the acquire's to tell: it may wait for its end
+    if (const auto size = (*seen)->resized) {
+        if (*size == ours) return "";
+        return fmt::format(
+            "'{}' was set to {} for all by --resize; your --semaphore {} is not used", options.name,
+            *size, ours);
+    }
     const auto theirs = others_say(**seen);
-    if (!theirs || *theirs == ours) return {};
+    if (!theirs || *theirs == ours) return "";
     return fail(errc::invalid_argument,
                 fmt::format("'{}' is in use with --semaphore {}, and you say {}: say {} too, or "
                             "change it for all with --resize",
