@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """holdfast doctor: each thing that is unsafe is found on a real server, and only there."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import ground
-from ground import FAILURE, SUCCESS, Case, Redis, Terminal, holdfast, wait_until
+from ground import (FAILURE, SUCCESS, Case, Redis, Sqlite, Terminal, holdfast,
+                    wait_until)
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "faultlab"))
 import engines  # pylint: disable=wrong-import-position
@@ -213,7 +216,37 @@ class Doctor(Case):
         file = self.directory() / "leases.db"
         file.write_text("no database, but long enough to look like one\n" * 100)
         found = self.examine(f"sqlite:{file}", FAILURE)
-        self.assertEqual((found["lease"]["level"], found["file"]["level"]), ("unsafe", "unsafe"))
+        self.assertEqual(self.levels(found), {"file": "unsafe"})
+        self.assertEqual(found["file"]["text"], "it is no SQLite file")
+
+    def test_another_programs_database_is_said_and_nothing_is_advised_for_it(self):
+        file = self.directory() / "orders.db"
+        with contextlib.closing(sqlite3.connect(file)) as others:
+            others.execute("CREATE TABLE orders (id INTEGER)")
+        found = self.examine(f"sqlite:{file}", FAILURE)
+        self.assertEqual(self.levels(found), {"file": "unsafe"})
+        self.assertIn("another program's", found["file"]["text"])
+        self.assertEqual(found["file"]["mend"], "name another file")
+
+    def test_a_trouble_is_said_once_and_names_its_file_once(self):
+        place = self.directory()
+        missing = holdfast("doctor", "--engine", f"sqlite:{place}/no/leases.db")
+        self.assertEqual((missing.returncode, missing.stdout.count("unsafe ")), (FAILURE, 1))
+        self.assertEqual(missing.stdout.count(str(place)), 1, missing.stdout)
+        locked = Sqlite()
+        self.addCleanup(locked.close)
+        self.examine(locked.url, SUCCESS)
+        locked.fail()
+        lease = self.examine(locked.url + "?busy_timeout=50ms", FAILURE)["lease"]
+        self.assertEqual(lease["where"], locked.url)
+        self.assertTrue(lease["text"].startswith("another process has it locked"), lease["text"])
+
+    def test_a_file_by_its_relative_path_is_examined(self):
+        done = subprocess.run([ground.PROGRAM, "doctor", "--engine", "sqlite:leases.db"],
+                              cwd=self.directory(), capture_output=True, text=True, check=False,
+                              env=ground.environment())
+        self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""), done.stdout)
+        self.assertIn("Nothing unsafe was found.", done.stdout)
 
     def test_a_file_that_this_user_may_not_write_is_said(self):
         place = self.directory()
@@ -227,8 +260,9 @@ class Doctor(Case):
                               env=ground.environment(),
                               user=65534 if os.geteuid() == 0 else None)
         self.assertEqual((done.returncode, done.stderr), (FAILURE, ""))
-        found = json.loads(done.stdout.splitlines()[0])
-        self.assertEqual((found["level"], found["where"]), ("unsafe", f"sqlite:{file}"))
+        (found,) = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual((found["about"], found["level"]), ("permissions", "unsafe"))
+        self.assertIn("this user may only read it: what is held can be seen", found["text"])
         self.assertIn("let this user write the file", found["mend"])
 
     def test_memory_excludes_nobody_else(self):

@@ -7,6 +7,7 @@
 #include "engine_choice.hpp"
 #include "json_text.hpp"
 #include "option_types.hpp"
+#include "printable.hpp"
 #include "terminal.hpp"
 
 #include <holdfast/client.hpp>
@@ -22,7 +23,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace holdfast::app {
@@ -95,8 +99,11 @@ duration trial_ttl(const url& where) {
 result<findings> examine(const doctor_options& options) {
     const auto text = chosen_engine(options.engine);
     if (!text) return std::unexpected(text.error());
-    const auto where = parse_url(*text);
+    auto where = parse_url(*text);
     if (!where) return std::unexpected(where.error());
+    const bool in_a_file = where->scheme == "sqlite";
+    std::error_code none;
+    if (in_a_file) where->path = std::filesystem::absolute(where->path, none).string();
     const std::string label = label_of(*where);
     auto on = open(*text);
     if (!on) return std::unexpected(on.error());
@@ -107,11 +114,17 @@ result<findings> examine(const doctor_options& options) {
                          "take sqlite:/file for one machine, redis://host for many"});
         return found;
     }
-    append(found, try_a_lease(*on, {.url = *text,
-                                    .where = label,
-                                    .ttl = trial_ttl(*where),
-                                    .in_a_file = where->scheme == "sqlite"}));
-    if (where->scheme == "sqlite") append(found, examine_file(*where));
+    if (in_a_file) {
+        if (auto obstacle = find_obstacle(*where)) {
+            found.push_back(*std::move(obstacle));
+            return found;
+        }
+    }
+    append(found,
+           try_a_lease(
+               *std::move(on),
+               {.url = *text, .where = label, .ttl = trial_ttl(*where), .in_a_file = in_a_file}));
+    if (in_a_file) append(found, examine_file(*where));
 #ifdef HOLDFAST_APP_REDIS
     if (where->scheme.starts_with("red")) append(found, examine_redis(*where));
 #endif
@@ -144,9 +157,10 @@ void print_text(const findings& all) {
         }
         const std::string word = fmt::format("{:<7}", word_for(one.weight));
         const std::string where = places_of(one, all);
-        fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about, where,
-                   where.empty() ? "" : ": ", one.text);
-        if (!one.mend.empty()) fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), one.mend);
+        fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about,
+                   printable(where), where.empty() ? "" : ": ", printable(one.text));
+        if (one.mend.empty()) continue;
+        fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), printable(one.mend));
     }
     const auto unsafe = std::ranges::count(all, level::unsafe, &finding::weight);
     if (unsafe == 0) {

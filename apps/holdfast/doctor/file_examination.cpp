@@ -3,20 +3,23 @@
 // Looks at the file of sqlite: from outside: where it lies, who may touch it, and its first bytes.
 #include "doctor/examinations.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace holdfast::app {
 namespace {
@@ -40,41 +43,95 @@ constexpr std::array networks{
 };
 
 constexpr std::uint64_t few_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t no_bytes = std::uint64_t{256} << 10;  // less than SQLite's log needs
 
-findings examine_place(const fs::path& file) {
-    const std::string where = file.native();
+bool may(int what, const fs::path& file) {
+    return ::faccessat(AT_FDCWD, file.c_str(), what, AT_EACCESS) == 0;
+}
+
+// What keeps it from being a file of ours, by its first bytes (the SQLite file format).
+std::optional<finding> examine_contents(const fs::path& file) {
+    constexpr std::size_t id_at = 68;
+    const auto unfit = [&](std::string why) {
+        return finding{level::unsafe, "file", file.native(), std::move(why), "name another file"};
+    };
+    std::error_code none;
+    if (fs::is_directory(file, none)) return unfit("it is a directory");
+    std::array<char, id_at + 4> head{};
+    std::ifstream bytes(file, std::ios::binary);
+    if (!bytes || fs::file_size(file, none) == 0) return std::nullopt;
+    bytes.read(head.data(), head.size());
+    const std::string_view seen(head.data(), head.size());
+    if (!bytes || !seen.starts_with("SQLite format 3")) return unfit("it is no SQLite file");
+    if (!seen.ends_with("Hold")) return unfit("it is another program's database");
+    return std::nullopt;
+}
+
+// What keeps this user from taking a lease.
+std::optional<finding> examine_access(const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    const auto unfit = [&](std::string about, std::string why, std::string mend) {
+        return finding{level::unsafe, std::move(about), file.native(), std::move(why),
+                       std::move(mend)};
+    };
+    std::error_code none;
+    if (!fs::is_directory(folder, none)) {
+        return unfit("file", "its directory does not exist, or cannot be looked at",
+                     "make the directory, or mend its permissions");
+    }
+    const bool there = fs::exists(file, none);
+    const bool beside = may(W_OK, folder) || may(W_OK, file.native() + "-wal");
+    if (beside && (!there || may(W_OK, file))) return std::nullopt;
+    struct statvfs system{};
+    if (::statvfs(folder.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
+        return unfit("file system",
+                     there ? "it is read-only: what is held can be seen, but nothing be taken"
+                           : "it is read-only, and the file is not there",
+                     "put the file where it can be written");
+    }
+    std::string why = "this user may not write its directory, where SQLite keeps its log";
+    if (there && !may(W_OK, file)) {
+        why = may(R_OK, file)
+                  ? "this user may only read it: what is held can be seen, but nothing be taken"
+                  : "this user may neither read nor write it";
+    }
+    return unfit("permissions", std::move(why), "let this user write the file and its directory");
+}
+
+struct statfs system_of(const fs::path& file) {
     struct statfs place{};
-    if (::statfs(file.parent_path().c_str(), &place) != 0) {
-        return {{level::unsafe, "file", where,
-                 fmt::format("its directory cannot be looked at ({})",
-                             std::generic_category().message(errno)),
-                 "make the directory, or mend its permissions"}};
-    }
-    findings found;
-    const auto magic = static_cast<std::uint32_t>(place.f_type);
+    ::statfs(file.parent_path().c_str(), &place);
+    return place;
+}
+
+std::optional<finding> examine_network(const fs::path& file) {
+    const auto magic = static_cast<std::uint32_t>(system_of(file).f_type);
     const auto network = std::ranges::find(networks, magic, &network_file_system::magic);
-    if (network != networks.end()) {
-        found.push_back(
-            {level::unsafe, "file system", where,
-             fmt::format("the file is on a network file system ({}), whose locks cannot "
-                         "be relied on",
-                         network->name),
-             "put it on a disk of this machine, or use redis:// for many machines"});
-    } else if (magic == FUSE_SUPER_MAGIC) {
-        found.push_back({level::note, "file system", where,
-                         "the file is on a FUSE file system: look whether that keeps locks",
-                         "put it on a disk of this machine"});
-    } else {
-        found.push_back({level::good, "file system", where, "on this machine", ""});
-    }
+    if (network == networks.end()) return std::nullopt;
+    return finding{level::unsafe, "file system", file.native(),
+                   fmt::format("the file is on a network file system ({}), whose locks cannot "
+                               "be relied on",
+                               network->name),
+                   "put it on a disk of this machine, or use redis:// for many machines"};
+}
+
+std::optional<finding> examine_disk(const fs::path& file, std::uint64_t least) {
+    const struct statfs place = system_of(file);
     const std::uint64_t free = place.f_bavail * static_cast<std::uint64_t>(place.f_bsize);
-    if (free < few_bytes) {
-        found.push_back(
-            {level::unsafe, "disk", where,
-             fmt::format("{} KiB are free: a full disk grants and renews nothing", free >> 10),
-             "make room"});
+    if (free >= least) return std::nullopt;
+    return finding{
+        level::unsafe, "disk", file.native(),
+        fmt::format("{} KiB are free: a full disk grants and renews nothing", free >> 10),
+        "make room"};
+}
+
+finding examine_system(const fs::path& file) {
+    if (static_cast<std::uint32_t>(system_of(file).f_type) == FUSE_SUPER_MAGIC) {
+        return {level::note, "file system", file.native(),
+                "the file is on a FUSE file system: look whether that keeps locks",
+                "put it on a disk of this machine"};
     }
-    return found;
+    return {level::good, "file system", file.native(), "on this machine", ""};
 }
 
 findings examine_permissions(const fs::path& file) {
@@ -106,10 +163,6 @@ findings examine_journal(const fs::path& file) {
     if (!bytes) {
         return {{level::note, "file", file.native(), "it is not there yet, or empty", ""}};
     }
-    if (!std::string_view(head.data(), 16).starts_with("SQLite format 3")) {
-        return {
-            {level::unsafe, "file", file.native(), "it is no SQLite file", "name another file"}};
-    }
     if (head[18] == 2 && head[19] == 2) {
         return {{level::good, "journal", file.native(), "write-ahead log", ""}};
     }
@@ -120,9 +173,18 @@ findings examine_journal(const fs::path& file) {
 
 }  // namespace
 
+std::optional<finding> find_obstacle(const url& where) {
+    const fs::path file = where.path;
+    if (auto found = examine_contents(file)) return found;
+    if (auto found = examine_access(file)) return found;
+    if (auto found = examine_network(file)) return found;
+    return examine_disk(file, no_bytes);
+}
+
 findings examine_file(const url& where) {
     const fs::path file = where.path;
-    findings found = examine_place(file);
+    findings found{examine_system(file)};
+    if (auto disk = examine_disk(file, few_bytes)) found.push_back(*std::move(disk));
     for (findings more : {examine_permissions(file), examine_journal(file)}) {
         std::ranges::move(more, std::back_inserter(found));
     }

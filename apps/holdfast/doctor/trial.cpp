@@ -50,8 +50,10 @@ finding refused(std::string about, const trial_plan& plan, const error& why) {
                 "it was restarted, and grants nothing until all it may have forgotten is over",
                 "wait until the quarantine is over, and examine it again"};
     }
-    return {level::unsafe, std::move(about), plan.where, doctors_words(why.detail),
-            mend_for(why, plan)};
+    std::string text = doctors_words(why.detail);
+    const std::string again = plan.where + ": ";  // an engine in a file begins with its name
+    if (text.starts_with(again)) text.erase(0, again.size());
+    return {level::unsafe, std::move(about), plan.where, std::move(text), mend_for(why, plan)};
 }
 
 bool is_waited_for(client& on, const std::string& name) {
@@ -92,7 +94,7 @@ std::optional<finding> try_to_wait(client& on, lease held, const std::string& na
 
 }  // namespace
 
-findings try_a_lease(client& on, const trial_plan& plan) {
+findings try_a_lease(client on, const trial_plan& plan) {
     const std::string name = fmt::format("holdfast/doctor/{}", ::getpid());
     auto held = on.mutex(name).acquire({.ttl = plan.ttl, .wait = 0s});
     if (!held) return {refused("lease", plan, held.error())};
