@@ -103,6 +103,10 @@ std::optional<std::string> votes_in(const std::string& text) {
 std::string plain_words(std::string_view detail) {
     const std::string text = without_sqlites_words(without_counts(detail));
     const auto troubles = troubles_in(text);
+    if (text.starts_with("WRONGTYPE ")) {
+        return "another program keeps a value of another kind there, and it was not touched: use "
+               "another name";
+    }
     if (troubles.empty()) {
         // "EVALSHA to PLACE: WHY", from a server that was there before.
         static const std::regex sent(R"(^[A-Z]+ to (\S+): (.*)$)");

@@ -3,7 +3,9 @@
 """Which engine a command works on, and what it says when that cannot be."""
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import ground
 from ground import (BUSY, SUCCESS, UNKNOWN, USAGE, Case, Redis, Sqlite, holdfast,
@@ -76,6 +78,18 @@ class EngineChoice(Case):
         self.assertIn("holdfast: cannot reach", sentence)
         self.assertIn("  SCAN to 127.0.0.1:1: redis 127.0.0.1:1: connect:", detail)
         self.assertNotIn("hunter2", done.stderr)
+
+    def test_what_other_programs_keep_under_a_name_is_told_in_words(self):
+        server = self.server()
+        def ask(*words):
+            return holdfast(*words, HOLDFAST_ENGINE=server.url)
+        server.cli("SET", "lock:theirs", "x")
+        self.assertIn("  held by   unknown, without an end\n",
+                      ask("lock", "show", "theirs").stdout)
+        self.assertIn("unknown, without an end\n", ask("run", "theirs", "--", "true").stderr)
+        server.cli("LPUSH", "lock:list", "x")
+        for words in (("lock", "show", "list"), ("run", "list", "--", "true")):
+            self.expect_one_sentence(ask(*words), UNKNOWN, "another program keeps a value")
 
     def test_a_password_on_the_command_line_is_not_seen_by_ps(self):
         server = self.server("--requirepass", "hunter2")
@@ -153,6 +167,11 @@ class EngineChoice(Case):
         self.expect(self.ask_as_nobody(url, "lock", "ls"), SUCCESS, "", "nothing is held\n")
         self.expect(self.ask_as_nobody(url, "lock", "show", "b"), SUCCESS, "b: free\n")
         self.assertEqual({file.stat().st_uid for file in place.iterdir()}, {os.geteuid()})
+        (place / "leases.db").chmod(0o666)
+        place.chmod(0o555)
+        self.expect(self.ask_as_nobody(url, "lock", "ls"), SUCCESS, "", "nothing is held\n")
+        self.expect_one_sentence(self.ask_as_nobody(url, "run", "c", "--", "true"), UNKNOWN,
+                                 "this user may not write its directory")
 
     def on_a_small_disk(self, script):
         """Runs it with $DISK, whose file $DB has been used, and $FULL, which fills it."""
@@ -194,6 +213,25 @@ class EngineChoice(Case):
         first, last = done.stderr.splitlines()
         self.assertEqual(first, "nothing is held")
         self.assertRegex(last, r"^holdfast: sqlite:\S+: the file system is read-only$")
+
+    def test_a_file_whose_log_was_left_behind_is_one_sentence_for_those_who_only_read(self):
+        place = self.directory()
+        used, left = place / "used.db", place / "left.db"
+        ready = place / "ready"
+        self.start("run", "b", "--engine", f"sqlite:{used}", "--", "sh", "-c",
+                   f"touch {ready}; exec sleep 100")
+        wait_until(ready.exists, "it is held")
+        for end in ("", "-wal"):  # as after a crash: without the shared memory
+            shutil.copy(f"{used}{end}", f"{left}{end}")
+            Path(f"{left}{end}").chmod(0o444)
+        place.chmod(0o555)
+        self.addCleanup(place.chmod, 0o700)
+        self.expect_one_sentence(self.ask_as_nobody(f"sqlite:{left}", "lock", "ls"), UNKNOWN,
+                                 "it was not closed properly")
+        place.chmod(0o700)
+        left.chmod(0o600)
+        self.assertIn("b: held", holdfast("lock", "show", "b", HOLDFAST_ENGINE=f"sqlite:{left}")
+                      .stdout)
 
     def test_a_file_that_another_process_keeps_locked_can_be_read(self):
         file = Sqlite()

@@ -281,6 +281,13 @@ TEST(plain_trouble, says_it_once_for_all_servers_of_a_quorum) {
               "more");
 }
 
+TEST(plain_trouble, of_another_programs_value_is_told_without_the_script) {
+    EXPECT_EQ(plain_words("WRONGTYPE Operation against a key holding the wrong kind of value "
+                          "script: d39, on @user_script:1. (the key holds another kind of value)"),
+              "another program keeps a value of another kind there, and it was not touched: use "
+              "another name");
+}
+
 TEST(plain_trouble, does_not_send_a_doctor_to_itself) {
     EXPECT_EQ(doctors_words("SCAN to db1:6379: redis db1:6379: handshake: EVAL: NOPERM this user"),
               "the Redis server at db1:6379 does not let this user do what it must (EVAL: NOPERM "
@@ -374,13 +381,13 @@ TEST(top_frame, has_its_labels_at_the_same_place_from_the_first_picture_on) {
         top_view view;
         view.rates.from_counter = view.rates.expired_from_counter = counted;
         const std::string first = draw(view, {100, 24}, plain)[1];
-        view.rates.acquired = 12.5;
+        view.rates.acquired = 2.5;
         view.rates.handed_over = 0.0;
         view.rates.expired = 1.0;
         const std::string second = draw(view, {100, 24}, plain)[1];
         view.rates.at_least = true;
         const std::string third = draw(view, {100, 24}, plain)[1];
-        EXPECT_THAT(third, HasSubstr("acquired ≥12.5/s"));
+        EXPECT_THAT(third, HasSubstr("acquired ≥2.5/s"));
         for (const char* label : {"acquired", "handed over", "expired"}) {
             const auto place = [&](const std::string& line) {
                 return columns(line.substr(0, line.find(label)));

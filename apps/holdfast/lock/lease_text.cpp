@@ -88,6 +88,10 @@ std::string show_left(const std::optional<duration>& remaining) {
     return remaining ? show_roughly(*remaining) : "no end";
 }
 
+std::string show_ending(const std::optional<duration>& remaining) {
+    return remaining ? show_left(remaining) + " left" : "without an end";
+}
+
 std::string to_json(const lease_info& info) {
     json_object out;
     out.put("name", info.name);

@@ -20,6 +20,9 @@ namespace holdfast::app {
 /// "27.1 s", or "no end".
 [[nodiscard]] std::string show_left(const std::optional<duration>& remaining);
 
+/// The same in a sentence: "27.1 s left", "without an end".
+[[nodiscard]] std::string show_ending(const std::optional<duration>& remaining);
+
 /// One object, on one line. A name that nobody holds has no mode.
 [[nodiscard]] std::string to_json(const lease_info& info);
 

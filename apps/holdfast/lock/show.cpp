@@ -25,8 +25,8 @@ void print_text(const lease_info& seen) {
                seen.held() ? fmt::format("held, {}", show_mode(seen.mode)) : "free for a moment",
                seen.waiters);
     for (const holder_info& one : seen.holders) {
-        fmt::print("  held by   {}{}, {} left", show_who(one.who), since(one.since),
-                   show_left(one.remaining));
+        fmt::print("  held by   {}{}, {}", show_who(one.who), since(one.since),
+                   show_ending(one.remaining));
         if (one.fence.value != 0) fmt::print(", fence {}", one.fence.value);
         if (one.permits != 1) fmt::print(", {} permits", one.permits);
         fmt::print("\n");

@@ -88,7 +88,7 @@ std::string in_words(const lease_change& change, const std::string& reason) {
     }
     std::string text;
     if (it.mode.type != lease_mode::kind::exclusive) text = show_mode(it.mode) + ", ";
-    text += fmt::format("{}, {} left", show_holders(it), show_left(it.remaining));
+    text += fmt::format("{}, {}", show_holders(it), show_ending(it.remaining));
     if (it.fence.value != 0) text += fmt::format(", fence {}", it.fence.value);
     if (it.waiters != 0) text += fmt::format(", {} wait", it.waiters);
     return text;

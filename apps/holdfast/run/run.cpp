@@ -116,8 +116,8 @@ exit_code run_job::refused(const error& why, client& on) const {
     if (code != exit_code::busy) return complain(why);
     const auto seen = on.inspect(options_.name);
     if (seen && *seen && (*seen)->held()) {
-        complain(fmt::format("{}: {}, {} left", why.detail, show_holders(**seen),
-                             show_left((*seen)->remaining)));
+        complain(fmt::format("{}: {}, {}", why.detail, show_holders(**seen),
+                             show_ending((*seen)->remaining)));
     } else {
         complain(why.detail);
     }

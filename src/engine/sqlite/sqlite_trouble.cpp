@@ -38,19 +38,19 @@ bool on_read_only_system(std::string_view path) {
     return ::access(file.c_str(), W_OK) != 0 && errno == EROFS;
 }
 
+error no_room_beside(std::string_view path) {
+    return {errc::denied,
+            fmt::format("sqlite:{}: this user may not write its directory, where SQLite keeps its "
+                        "log",
+                        path)};
+}
+
 // A file that is there and cannot be opened: it is those beside it that cannot be made.
 error cannot_use(int system_errno, std::string_view path) {
     const std::string file(path);
-    if (::access(file.c_str(), R_OK) != 0) return cannot_open(system_errno, path);
-    switch (system_errno) {
-        case EACCES:
-        case EPERM:
-            return {errc::denied,
-                    fmt::format("sqlite:{}: no permission to make files beside it, which SQLite "
-                                "needs: let this user write its directory",
-                                path)};
-        default: return cannot_open(system_errno, path);
-    }
+    const bool refused = system_errno == EACCES || system_errno == EPERM;
+    if (refused && ::access(file.c_str(), R_OK) == 0) return no_room_beside(path);
+    return cannot_open(system_errno, path);
 }
 
 error explained(sqlite3* db, int code, std::string_view path, deed doing) {
@@ -68,6 +68,7 @@ error explained(sqlite3* db, int code, std::string_view path, deed doing) {
                     fmt::format("sqlite:{}: the disk is full, or the file at its largest size{}",
                                 path, undone)};
         case SQLITE_READONLY:
+            if (code == SQLITE_READONLY_DIRECTORY) return no_room_beside(path);
             return {errc::denied,
                     fmt::format("sqlite:{}: {}", path,
                                 on_read_only_system(path) ? "the file system is read-only"
