@@ -74,7 +74,7 @@ class Screen(Case):
         given_back.wait(30)
         held.kill()
         term.read_until(lambda text: "0 held" in "".join(screen_of(text)), "both are gone")
-        term.read_until(lambda text: re.search(r"seen expired 0\.0/s +1 so far",
+        term.read_until(lambda text: re.search(r"seen expired 0\.0/s, 1 so far",
                                                "".join(screen_of(text))), "one was lost")
         term.type("q")
         self.assertEqual(term.end(), SUCCESS)

@@ -52,14 +52,18 @@ std::string bar(const lease_info& it, const top_view& view, int wide, const term
     return out.in(colour, repeated("━", lit)) + out.in(paint::dim, repeated("─", wide - lit));
 }
 
-// Always of the same width, so that what follows stays where it is.
 std::string show_rate(const std::optional<double>& value, bool at_least = false) {
-    return fit(value ? fmt::format("{}{:.1f}/s", at_least ? "≥" : "", *value) : "–", 7);
+    return value ? fmt::format("{}{:.1f}/s", at_least ? "≥" : "", *value) : std::string("–");
+}
+
+// At least so wide that what follows mostly stays where it is.
+std::string padded(const std::string& rate) {
+    return fit(rate, std::max(6, columns(rate)));
 }
 
 // A loss is rare, and the rate of one look is gone with the next.
 std::string in_all(std::uint64_t count) {
-    return count == 0 ? std::string() : fmt::format(" {} so far", count);
+    return count == 0 ? std::string() : fmt::format(", {} so far", count);
 }
 
 std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
@@ -93,7 +97,8 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
     lines.push_back(
         fit(fmt::format("{} held, {} waiting   {} {} handed over {} {} {}{}", view.leases.size(),
                         waiting, rates.from_counter ? "acquired" : "seen acquired",
-                        show_rate(rates.acquired, rates.at_least), show_rate(rates.handed_over),
+                        padded(show_rate(rates.acquired, rates.at_least)),
+                        padded(show_rate(rates.handed_over)),
                         rates.expired_from_counter ? "expired" : "seen expired",
                         show_rate(rates.expired), in_all(rates.expired_in_all)),
             size.columns));

@@ -31,13 +31,15 @@ pulse_meter::counts pulse_meter::ask(client& on) const {
     if (!one_server_ || !on.commands()) return now;
     command_engine& engine = *on.commands();
     const time_point give_up = engine.time().now() + std::chrono::seconds(1);
-    if (const auto fence = engine.execute(words("GET", "holdfast:fence").idempotent(), give_up)) {
-        now.fences = number(fence->text()).value_or(0);  // nothing was granted yet
-    }
+    // The time first: what raises the counter later raises it above that.
     if (const auto time = engine.execute(words("TIME").idempotent(), give_up);
         time && time->elements().size() == 2) {
         const auto seconds = number(time->elements()[0].text());
-        if (seconds) now.time_us = *seconds * 1'000'000;
+        const auto micros = number(time->elements()[1].text());
+        if (seconds && micros) now.time_us = *seconds * 1'000'000 + *micros;
+    }
+    if (const auto fence = engine.execute(words("GET", "holdfast:fence").idempotent(), give_up)) {
+        now.fences = number(fence->text()).value_or(0);  // nothing was granted yet
     }
     if (const auto info = engine.execute(words("INFO", "stats").idempotent(), give_up)) {
         const auto fields = parse_info(info->text());

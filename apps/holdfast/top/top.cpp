@@ -54,6 +54,7 @@ public:
     top_command(const top_options& options, client& on, std::string_view url)
         : options_(options), on_(on), meter_(is_one_server(url)) {
         view_.engine = redacted(url);
+        view_.rates.from_counter = view_.rates.expired_from_counter = is_one_server(url);
     }
 
     [[nodiscard]] exit_code print_frames();
