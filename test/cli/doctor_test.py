@@ -241,6 +241,15 @@ class Doctor(Case):
         self.assertEqual(lease["where"], locked.url)
         self.assertTrue(lease["text"].startswith("another process has it locked"), lease["text"])
 
+    def test_a_file_whose_contents_are_in_its_log_is_ours(self):
+        file = Sqlite()
+        self.addCleanup(file.close)
+        ready = self.directory() / "ready"
+        self.start("run", "a", "--engine", file.url, "--", "sh", "-c",
+                   f"touch {ready}; exec sleep 100")
+        wait_until(ready.exists, "it is held, by the first who uses the file")
+        self.assertEqual(self.examine(file.url, SUCCESS)["lease"]["level"], "good")
+
     def test_a_file_by_its_relative_path_is_examined(self):
         done = subprocess.run([ground.PROGRAM, "doctor", "--engine", "sqlite:leases.db"],
                               cwd=self.directory(), capture_output=True, text=True, check=False,

@@ -63,7 +63,9 @@ std::optional<finding> examine_contents(const fs::path& file) {
     bytes.read(head.data(), head.size());
     const std::string_view seen(head.data(), head.size());
     if (!bytes || !seen.starts_with("SQLite format 3")) return unfit("it is no SQLite file");
-    if (!seen.ends_with("Hold")) return unfit("it is another program's database");
+    // What was written last may be in the log alone: then SQLite has to look.
+    const bool logged = fs::file_size(file.native() + "-wal", none) > 0 && !none;
+    if (!logged && !seen.ends_with("Hold")) return unfit("it is another program's database");
     return std::nullopt;
 }
 

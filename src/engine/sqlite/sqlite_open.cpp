@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -222,40 +223,38 @@ struct copied {
 // and after, and the file is the same, nobody did. By SQLite's own way to read it: if we opened and
 // closed it ourselves, other connections of this process would lose their locks.
 result<copied> copy_of(const std::string& path, const hooks& use) {
-    constexpr int tries = 5;
     constexpr int header = 100;
     constexpr std::size_t format_versions = 18;  // of the header: two bytes, 2 for a log
     const auto db = open_plainly(path, SQLITE_OPEN_READONLY, use);
     if (!db) return std::unexpected(db.error());
     sqlite3_file* file = nullptr;
     ::sqlite3_file_control(db->get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    for (int i = 0; i < tries; ++i) {
-        struct stat before{};
-        struct stat after{};
-        if (::stat(path.c_str(), &before) != 0) return std::unexpected(cannot_open(errno, path));
-        copied made;
-        if (before.st_size == 0) return made;
-        std::array<char, header> head{};
-        int code = file->pMethods->xRead(file, head.data(), header, 0);
-        if (auto fit = check_header({head.data(), head.size()}, path, before.st_size); !fit) {
-            return std::unexpected(std::move(fit.error()));
-        }
-        made.size = before.st_size;
-        const auto room = static_cast<sqlite3_uint64>(made.size);
-        made.bytes.reset(static_cast<unsigned char*>(::sqlite3_malloc64(room)));
-        if (made.bytes == nullptr) return fail(errc::unavailable, "out of memory");
-        if (code == SQLITE_OK) {
-            code = file->pMethods->xRead(file, made.bytes.get(), static_cast<int>(made.size), 0);
-        }
-        if (code != SQLITE_OK || has_log(path) || ::stat(path.c_str(), &after) != 0) continue;
-        if (!same_state(before, after)) continue;
-        // A copy in memory has no log.
-        made.bytes.get()[format_versions] = made.bytes.get()[format_versions + 1] = 1;
-        return made;
+    struct stat before{};
+    struct stat after{};
+    if (::stat(path.c_str(), &before) != 0) return std::unexpected(cannot_open(errno, path));
+    copied made;
+    if (before.st_size == 0) return made;
+    std::array<char, header> head{};
+    int code = file->pMethods->xRead(file, head.data(), header, 0);
+    if (auto fit = check_header({head.data(), head.size()}, path, before.st_size); !fit) {
+        return std::unexpected(std::move(fit.error()));
     }
-    return fail(
-        errc::unavailable,
-        fmt::format("sqlite:{}: it changes too quickly for one who may only read it", path));
+    made.size = before.st_size;
+    const auto room = static_cast<sqlite3_uint64>(made.size);
+    made.bytes.reset(static_cast<unsigned char*>(::sqlite3_malloc64(room)));
+    if (made.bytes == nullptr) return fail(errc::unavailable, "out of memory");
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xRead(file, made.bytes.get(), static_cast<int>(made.size), 0);
+    }
+    const bool whole = code == SQLITE_OK && !has_log(path) && ::stat(path.c_str(), &after) == 0;
+    if (!whole || !same_state(before, after)) {
+        return fail(
+            errc::unavailable,
+            fmt::format("sqlite:{}: it changes too quickly for one who may only read it", path));
+    }
+    // A copy in memory has no log.
+    made.bytes.get()[format_versions] = made.bytes.get()[format_versions + 1] = 1;
+    return made;
 }
 
 // Null if the file is empty.
@@ -274,24 +273,37 @@ result<handle> open_copy(const std::string& path, const hooks& use) {
     return db;
 }
 
-// What can be read by a user who may not write. Null if there is nothing yet.
+// Null if there is nothing yet.
 //
 // SQLite reads a file with a log if it finds the log and the shared memory beside it. Without a log
 // it would have to make both; those would be ours, in the way of whoever may write. So then, we
 // read a copy.
-result<handle> open_to_read(const std::string& path, const hooks& use) {
+result<handle> look_at(const std::string& path, const hooks& use) {
+    const bool logged = has_log(path);
     std::error_code none;
-    if (has_log(path) && !std::filesystem::exists(path + "-shm", none)) {
+    if (logged && !std::filesystem::exists(path + "-shm", none)) {
         return fail(errc::unavailable,
                     fmt::format("sqlite:{}: it was not closed properly: one who may write it must "
                                 "use it before others can read it",
                                 path));
     }
-    auto db = has_log(path) ? open_plainly(path, SQLITE_OPEN_READONLY, use) : open_copy(path, use);
+    auto db = logged ? open_plainly(path, SQLITE_OPEN_READONLY, use) : open_copy(path, use);
     if (!db || *db == nullptr) return db;
     const auto found = check(db->get(), path);
     if (!found) return std::unexpected(found.error());
     return *found == whose::ours ? std::move(db) : handle();
+}
+
+// What can be read by a user who may not write. The first who writes makes the files beside it, and
+// the last one takes them away: a look that comes just then is repeated.
+result<handle> open_to_read(const std::string& path, const hooks& use) {
+    constexpr int tries = 50;  // together, some hundred milliseconds
+    for (int count = 0;; ++count) {
+        auto seen = look_at(path, use);
+        const bool may_pass = !seen && ::access(path.c_str(), R_OK) == 0 &&
+                              (seen.error() == errc::unavailable || seen.error() == errc::denied);
+        if (!may_pass || count == tries || use.wait(use.self, count) == 0) return seen;
+    }
 }
 
 }  // namespace

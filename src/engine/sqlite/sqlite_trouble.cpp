@@ -45,12 +45,14 @@ error no_room_beside(std::string_view path) {
                         path)};
 }
 
-// A file that is there and cannot be opened: it is those beside it that cannot be made.
+// If the file itself can be read, it is those beside it that cannot be opened.
 error cannot_use(int system_errno, std::string_view path) {
     const std::string file(path);
-    const bool refused = system_errno == EACCES || system_errno == EPERM;
-    if (refused && ::access(file.c_str(), R_OK) == 0) return no_room_beside(path);
-    return cannot_open(system_errno, path);
+    if (::access(file.c_str(), R_OK) != 0) return cannot_open(system_errno, path);
+    if (system_errno == EACCES || system_errno == EPERM) return no_room_beside(path);
+    return {errc::unavailable,
+            fmt::format("sqlite:{}: the files that SQLite keeps beside it cannot be opened: {}",
+                        path, std::strerror(system_errno))};
 }
 
 error explained(sqlite3* db, int code, std::string_view path, deed doing) {
