@@ -63,12 +63,17 @@ public:
         if (!known) return std::nullopt;
         std::optional<std::string> reason;
         for (const holder_info& one : change.before.holders) {
+            const std::pair who(change.now.name, one.client);
+            const std::size_t told = told_.contains(who) ? told_[who] : 0;
             std::size_t count = 0;
-            std::size_t& told = told_[{change.now.name, one.client}];
             for (const eviction_info& taken : *known) {
                 if (taken.client == one.client && ++count > told) reason = taken.reason;
             }
-            told = count;
+            if (count > 0) {
+                told_[who] = count;
+            } else {
+                told_.erase(who);
+            }
         }
         return reason;
     }

@@ -224,6 +224,7 @@ struct copied {
 // closed it ourselves, other connections of this process would lose their locks.
 result<copied> copy_of(const std::string& path, const hooks& use) {
     constexpr int header = 100;
+    constexpr std::int64_t most = std::int64_t{1} << 30;
     constexpr std::size_t format_versions = 18;  // of the header: two bytes, 2 for a log
     const auto db = open_plainly(path, SQLITE_OPEN_READONLY, use);
     if (!db) return std::unexpected(db.error());
@@ -238,6 +239,10 @@ result<copied> copy_of(const std::string& path, const hooks& use) {
     int code = file->pMethods->xRead(file, head.data(), header, 0);
     if (auto fit = check_header({head.data(), head.size()}, path, before.st_size); !fit) {
         return std::unexpected(std::move(fit.error()));
+    }
+    if (before.st_size > most) {
+        return fail(errc::unsupported,
+                    fmt::format("sqlite:{}: it is too large for one who may only read it", path));
     }
     made.size = before.st_size;
     const auto room = static_cast<sqlite3_uint64>(made.size);
