@@ -32,6 +32,12 @@ std::unexpected<error> no_rate(std::string_view text) {
         fmt::format("'{}' is no rate; write 10/s, 100/min, 5/hour, 500/day or 3/90s", text));
 }
 
+std::unexpected<error> out_of_bounds(std::string_view text) {
+    return fail(
+        errc::invalid_argument,
+        fmt::format("'{}' is out of bounds: a rate is 1 to 1000000000 in 1ms to 8760h", text));
+}
+
 }  // namespace
 
 result<rate> parse_rate(std::string_view text) {
@@ -42,16 +48,21 @@ result<rate> parse_rate(std::string_view text) {
     rate made;
     const auto [rest, ec] =
         std::from_chars(number.data(), number.data() + number.size(), made.amount);
-    if (ec != std::errc{} || rest != number.data() + number.size()) return no_rate(text);
+    if (ec == std::errc::invalid_argument || rest != number.data() + number.size()) {
+        return no_rate(text);
+    }
     const auto word = std::ranges::find(period_words, period, &period_word::word);
     if (word != period_words.end()) {
         made.period = word->length;
     } else if (const auto span = parse_span(period); span) {
         made.period = *span;
+    } else if (period.find_first_of("0123456789") == 0) {  // meant as a time
+        return fail(errc::invalid_argument, fmt::format("'{}': {}", text, span.error().detail));
     } else {
         return no_rate(text);
     }
-    if (const auto fits = check(rule_of(made, 0)); !fits) return no_rate(text);
+    const bool fits = ec == std::errc{} && check(rule_of(made, 0));
+    if (!fits) return out_of_bounds(text);
     return made;
 }
 

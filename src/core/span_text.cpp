@@ -25,7 +25,7 @@ constexpr std::array units{
 }  // namespace
 
 result<duration> parse_span(std::string_view text) {
-    constexpr std::int64_t most = 1'000'000'000;  // a billion of any unit but hours and minutes
+    constexpr auto most = std::chrono::hours(24 * 365);
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, ec] = std::from_chars(text.data(), end, number);
@@ -33,10 +33,13 @@ result<duration> parse_span(std::string_view text) {
     const auto found = std::ranges::find(units, name, &unit::name);
     const bool zero = ec == std::errc{} && number == 0 && name.empty();
     if (zero) return duration::zero();
-    if (ec != std::errc{} || number < 0 || number > most || found == units.end() ||
-        number > std::chrono::hours(24 * 365) / found->length) {
+    if (ec == std::errc::invalid_argument || text.starts_with('-') || found == units.end()) {
         return fail(errc::invalid_argument,
                     fmt::format("'{}' is no time; write 500us, 200ms, 10s, 2m or 1h", text));
+    }
+    if (ec == std::errc::result_out_of_range || number > most / found->length) {
+        return fail(errc::invalid_argument,
+                    fmt::format("'{}' is too long; the most is {}", text, show_span(most)));
     }
     return number * found->length;
 }

@@ -29,11 +29,22 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-}  // namespace
+// The shortest word that begins so, for one who wrote only its beginning. A single letter is the
+// beginning of too many.
+std::string_view completed(std::string_view word, std::span<const std::string_view> known) {
+    constexpr std::size_t enough = 2;
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+    if (word.size() - dashes < enough) return {};
+    std::string_view best;
+    for (const std::string_view candidate : known) {
+        const bool shorter = best.empty() || candidate.size() < best.size();
+        if (candidate.starts_with(word) && shorter) best = candidate;
+    }
+    return best;
+}
 
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
-    constexpr std::size_t longest = 64;  // nobody mistypes a whole paragraph
-    if (word.empty() || word.size() > longest) return {};
+// A slip of the fingers: a third of the letters at most.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
     std::string_view best;
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
     for (const std::string_view candidate : known) {
@@ -43,6 +54,16 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
             best = candidate;
         }
     }
+    return best;
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+    constexpr std::size_t longest = 64;  // nobody mistypes a whole paragraph
+    if (word.empty() || word.size() > longest) return {};
+    std::string_view best = completed(word, known);
+    if (best.empty()) best = nearest(word, known);
     if (best.empty()) return {};
     return "; did you mean '" + std::string(best) + "'?";
 }

@@ -13,6 +13,9 @@
 #include "top/frame.hpp"
 #include "top/losses.hpp"
 
+#include <holdfast/span_text.hpp>
+#include <holdfast/suggest.hpp>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -48,12 +51,42 @@ TEST(rate_text, takes_words_and_times_for_the_period) {
 }
 
 TEST(rate_text, says_how_to_write_what_is_no_rate) {
-    for (const char* text : {"", "10", "/min", "10/", "x/min", "10/fortnight", "-1/s", "0/s", "1/0",
-                             "10/min/min", "99999999999999999999/s"}) {
+    for (const char* text :
+         {"", "10", "/min", "10/", "x/min", "10/fortnight", "-1/s", "10/min/min"}) {
         const auto parsed = parse_rate(text);
         ASSERT_FALSE(parsed) << text;
         EXPECT_THAT(parsed.error().detail, HasSubstr("write 10/s")) << text;
     }
+    EXPECT_THAT(parse_rate("10/5x").error().detail, HasSubstr("'5x' is no time; write"));
+}
+
+TEST(rate_text, says_the_bounds_to_what_is_out_of_them) {
+    for (const char* text : {"0/s", "1/0", "1/500us", "1000000001/s", "99999999999999999999/s"}) {
+        const auto parsed = parse_rate(text);
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_THAT(parsed.error().detail, HasSubstr("1 to 1000000000 in 1ms to 8760h")) << text;
+    }
+    EXPECT_THAT(parse_rate("1/9000h").error().detail, HasSubstr("the most is 8760h"));
+}
+
+TEST(span_text, tells_what_is_too_long_from_what_is_no_time) {
+    EXPECT_EQ(parse_span("8760h"), 8760h);
+    EXPECT_EQ(parse_span("2000000000us"), 2000s);
+    for (const char* text : {"8761h", "99999999999h", "99999999999999999999s"}) {
+        EXPECT_THAT(parse_span(text).error().detail, HasSubstr("is too long; the most is 8760h"))
+            << text;
+    }
+    for (const char* text : {"", "10", "-1s", "-99999999999999999999s", "1d", "s"}) {
+        EXPECT_THAT(parse_span(text).error().detail, HasSubstr("is no time; write")) << text;
+    }
+}
+
+TEST(suggest, takes_a_beginning_for_the_shortest_word_that_begins_so) {
+    const std::vector<std::string_view> known{"--engine-file", "--engine", "--every"};
+    EXPECT_EQ(did_you_mean("--eng", known), "; did you mean '--engine'?");
+    EXPECT_EQ(did_you_mean("--engine-f", known), "; did you mean '--engine-file'?");
+    EXPECT_EQ(did_you_mean("--e", known), "");
+    EXPECT_EQ(did_you_mean("--", known), "");
 }
 
 TEST(rate_text, is_a_strict_window_and_with_a_burst_a_bucket) {
