@@ -3,8 +3,6 @@
 
 #include "display_width.hpp"
 
-#include <holdfast/suggest.hpp>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -13,7 +11,6 @@
 #include <utility>
 
 namespace holdfast::app {
-namespace {
 
 std::vector<const CLI::App*> commands_of(const CLI::App& words) {
     return words.get_subcommands([](const CLI::App*) { return true; });
@@ -23,6 +20,8 @@ std::string full_name(const CLI::App& words) {
     if (words.get_parent() == nullptr) return words.get_name();
     return full_name(*words.get_parent()) + " " + words.get_name();
 }
+
+namespace {
 
 bool is_word(const CLI::Option& option) {
     return option.get_lnames().empty() && option.get_snames().empty();
@@ -40,6 +39,13 @@ std::string places(const CLI::App& words) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+    std::vector<std::string> names;
+    for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+    return names;
+}
 
 std::string label_of(const CLI::Option& option) {
     if (is_word(option)) return "";
@@ -127,54 +133,9 @@ std::string help_for(const CLI::App& words) {
     return out;
 }
 
-namespace {
-
-// A name may begin with a dash; then it must be told from an option.
-std::string how_to_say(const CLI::App& words, std::string_view name) {
-    const bool runs = words.get_name() == "run";
-    return fmt::format("; if that is a name: {} -- {}{}", full_name(words), name,
-                       runs ? " -- COMMAND …" : "");
-}
-
-}  // namespace
-
 const CLI::App& innermost(const CLI::App& top) {
     const auto named = top.get_subcommands();
     return named.empty() ? top : innermost(*named.back());
-}
-
-std::string unexpected_word(const CLI::App& top) {
-    const CLI::App& words = innermost(top);
-    for (const CLI::App* at = &words; at != nullptr; at = at->get_parent()) {
-        auto extra = at->remaining();
-        const auto dashes = std::ranges::find(extra, "--");
-        const bool after_dashes = dashes == extra.begin() && dashes != extra.end();
-        if (dashes != extra.end()) extra.erase(dashes);  // CLI11 keeps it
-        if (extra.empty()) continue;
-        const std::string& word = extra.front();
-        const bool option = word.starts_with("-") && !after_dashes;
-        std::vector<std::string> names;
-        for (const CLI::Option* known : at->get_options()) {
-            for (const std::string& name : known->get_lnames()) {
-                if (option && !is_hidden(*known)) names.push_back("--" + name);
-            }
-        }
-        for (const CLI::App* known : commands_of(*at)) {
-            if (!option) names.push_back(known->get_name());
-        }
-        if (!option && names.empty()) {
-            return fmt::format("{} does not know what to do with '{}'{}", full_name(*at), word,
-                               after_dashes && word.starts_with("-") ? "; options stand before --"
-                               : at->get_name() == "run"             ? "; a command stands after --"
-                                                                     : "");
-        }
-        const std::vector<std::string_view> all(names.begin(), names.end());
-        std::string near = did_you_mean(word.substr(0, word.find('=')), all);
-        if (near.empty() && option && !places(*at).empty()) near = how_to_say(*at, word);
-        return fmt::format("{} has no {} '{}'{}", full_name(*at), option ? "option" : "command",
-                           word, near);
-    }
-    return {};
 }
 
 }  // namespace holdfast::app

@@ -37,8 +37,17 @@ void add_manual(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
 
+/// All that it has, in their order.
+[[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& words);
+
+/// "holdfast lock break".
+[[nodiscard]] std::string full_name(const CLI::App& words);
+
 /// "holdfast lock break NAME [options]".
 [[nodiscard]] std::string usage_of(const CLI::App& words);
+
+/// "-n" and "--amount"; nothing for a word that is taken by its place.
+[[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
 
 /// "-n, --amount N"; nothing for a word that is taken by its place.
 [[nodiscard]] std::string label_of(const CLI::Option& option);
@@ -54,8 +63,5 @@ void add_bench(CLI::App& to, command_list& all);
 
 /// The command that was named last: `holdfast bench locks` answers `locks`.
 [[nodiscard]] const CLI::App& innermost(const CLI::App& top);
-
-/// What is wrong with a word that nobody expected, with the nearest word that would be right.
-[[nodiscard]] std::string unexpected_word(const CLI::App& top);
 
 }  // namespace holdfast::app

@@ -14,21 +14,10 @@
 namespace holdfast::app {
 namespace {
 
-std::vector<const CLI::App*> commands_of(const CLI::App& words) {
-    return words.get_subcommands([](const CLI::App*) { return true; });
-}
-
 std::string path_of(const CLI::App& words) {
     if (words.get_parent() == nullptr) return "";
     const std::string before = path_of(*words.get_parent());
     return before.empty() ? words.get_name() : before + " " + words.get_name();
-}
-
-std::vector<std::string> names_of(const CLI::Option& option) {
-    std::vector<std::string> names;
-    for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-    return names;
 }
 
 // "text|json" as "text json"; nothing if it is no choice.
@@ -47,10 +36,14 @@ void for_each_app(const CLI::App& words, const std::function<void(const CLI::App
 constexpr const char* bash_head =
     R"(# bash completion for holdfast, made by 'holdfast completion bash'
 _holdfast() {
-    local path="" words="" word i
+    local path="" words="" only=() word i
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}"
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
+        if [[ $i == 1 && "$word" == help ]]; then
+            only=(-X '-*')  # what follows is a command's name
+            continue
+        fi
         if [[ "$word" == -- ]]; then
             [[ "$path" == run ]] || return  # what follows is a name
             if declare -F _command_offset >/dev/null; then
@@ -64,7 +57,7 @@ _holdfast() {
 )";
 
 constexpr const char* bash_tail = R"(    esac
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen "${only[@]}" -W "$words" -- "$cur")
 }
 complete -F _holdfast holdfast
 )";
@@ -154,6 +147,10 @@ std::string zsh_script(const CLI::App& top) {
         out += fmt::format("{}() {{\n    local curcontext=\"$curcontext\" state line\n",
                            zsh_name(words));
         if (words.get_name() == "run") out += zsh_other_command;
+        if (words.get_name() == "help") {  // as if it were not there
+            out += "    _holdfast\n}\n";
+            return;
+        }
         out += "    _arguments -C \\\n";
         for (const CLI::Option* option : words.get_options()) {
             if (!names_of(*option).empty() && !is_hidden(*option)) out += zsh_option(*option);

@@ -3,6 +3,7 @@
 
 #include "command_line.hpp"
 #include "printable.hpp"
+#include "wrong_words.hpp"
 
 #include <holdfast/version.hpp>
 
@@ -17,17 +18,22 @@ namespace holdfast::app {
 namespace {
 
 constexpr const char* examples =
-    "Examples:\n"
+    "Example:\n"
     "  holdfast run nightly -- ./report.sh      one at a time, on all machines\n"
-    "  holdfast run --help                      what one command takes\n"
     "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer\n";
 
 /// All commands, and the words of a line: ours, and those of a command that we shall run.
 struct house {
     CLI::App top{"Holdfast: locks that work across machines.", "holdfast"};
     command_list all;
-    std::vector<std::string> ours;  ///< The last one first, as CLI11 wants them.
+    std::vector<std::string> ours;
     std::vector<std::string> command;
+
+    /// Throws CLI::ParseError.
+    void read() {
+        std::vector<std::string> last_first(ours.rbegin(), ours.rend());  // as CLI11 wants them
+        top.parse(std::move(last_first));
+    }
 };
 
 /// Which "--" the command of `holdfast run` stands after: the first; or the second, if the name
@@ -60,14 +66,16 @@ void split(std::span<const char* const> line, cut where, house& into) {
     }
     into.ours.assign(line.begin(), end);
     if (end != line.end()) into.command.assign(end + 1, line.end());
-    std::ranges::reverse(into.ours);
 }
 
 void furnish(house& all) {
     CLI::App& top = all.top;
     top.set_help_flag("-h,--help", "Show this help");
     top.set_version_flag("--version", fmt::format("holdfast {}", version), "Show the version");
-    top.allow_extras();  // inherited by the commands: we say ourselves what was unexpected
+    // Both are inherited by the commands. We say ourselves what was unexpected; and after a command
+    // another one's name is a word like any other.
+    top.allow_extras();
+    top.require_subcommand(0, 1);
     top.footer(examples);
     add_run(top, all.all, all.command);
     add_lock(top, all.all);
@@ -83,6 +91,8 @@ void furnish(house& all) {
 #endif
     add_completion(top, all.all);
     add_manual(top, all.all);
+    // Answered by read_words(); here it is for the list, the manual and the completions.
+    top.add_subcommand("help", "Show what a command takes")->add_option("COMMAND");
 }
 
 request misuse(const CLI::App& top, std::string_view why) {
@@ -103,7 +113,7 @@ request read(std::span<const char* const> line, cut where) {
     furnish(*here);
     CLI::App& top = here->top;
     try {
-        top.parse(std::vector<std::string>(here->ours));
+        here->read();
     } catch (const CLI::CallForHelp&) {
         return {help_for(innermost(top)), exit_code::success, {}};
     } catch (const CLI::CallForVersion& asked) {
@@ -111,12 +121,12 @@ request read(std::span<const char* const> line, cut where) {
     } catch (const CLI::RequiredError& wrong) {
         const bool again = where == cut::at_first && is_run(line) && may_be_cut_later(line);
         if (again) return read(line, cut::at_second);
-        const std::string other = unexpected_word(top);  // perhaps what is missing, misspelt
-        return misuse(top, other.empty() ? wrong.what() : other);
+        return misuse(top, what_is_wrong(top, here->ours, &wrong));
     } catch (const CLI::ParseError& wrong) {
-        return misuse(top, wrong.what());
+        return misuse(top, what_is_wrong(top, here->ours, &wrong));
     }
-    if (const std::string why = unexpected_word(top); !why.empty()) return misuse(top, why);
+    const std::string why = what_is_wrong(top, here->ours, nullptr);
+    if (!why.empty()) return misuse(top, why);
     const CLI::App* const named = &innermost(top);
     const auto found = std::ranges::find(here->all, named, &command::words);
     if (found == here->all.end()) return misuse(top, "say which command");
@@ -129,7 +139,7 @@ request help_on(std::span<const char* const> line) {
     split(line, cut::at_first, here);
     furnish(here);
     try {
-        here.top.parse(std::vector<std::string>(here.ours));
+        here.read();
     } catch (const CLI::ParseError&) {
     }
     if (const std::string why = unexpected_word(here.top); !why.empty()) {

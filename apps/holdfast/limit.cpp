@@ -76,7 +76,7 @@ void add_question(CLI::App& to, command_list& all, question what) {
                             : to.add_subcommand("peek", "Say what take would answer; take nothing");
     words->add_option("KEY", options->key, "Whose rate")->required();
     add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min")->required();
-    add_whole(*words, "--burst", options->burst, {0, 1'000'000'000},
+    add_whole(*words, "--burst", options->burst, {1, 1'000'000'000},
               "So many at once from rest, refilled at the rate")
         ->default_str("");
     add_whole(*words, "-n,--amount", options->amount, {1, 1'000'000'000}, "How many to take");

@@ -73,7 +73,7 @@ else ~/.local/state.
 )";
 
 void add_command(const CLI::App& words, std::string& out) {
-    const auto commands = words.get_subcommands([](const CLI::App*) { return true; });
+    const auto commands = commands_of(words);
     if (commands.empty()) {
         out += fmt::format(".SS {}\n{}.\n", roff(usage_of(words)), roff(words.get_description()));
         for (const CLI::Option* option : words.get_options()) {
@@ -95,7 +95,7 @@ std::string page(const CLI::App& top) {
         fmt::format(".TH HOLDFAST 1 \"\" \"holdfast {}\" \"User commands\"\n", holdfast::version);
     out += ".SH NAME\nholdfast \\- locks, limits and marks that work across machines\n";
     out += ".SH SYNOPSIS\n";
-    for (const CLI::App* one : top.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* one : commands_of(top)) {
         out += fmt::format(".B {}\n.br\n", roff(usage_of(*one)));
     }
     out += description;

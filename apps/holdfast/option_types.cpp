@@ -20,26 +20,6 @@ CLI::Validator refusal(std::function<std::string(std::string&)> why, const std::
     return check;
 }
 
-}  // namespace
-
-CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
-                       const std::string& help) {
-    const auto check = [range](std::string& text) -> std::string {
-        int number = 0;
-        const char* const end = text.data() + text.size();
-        const auto [rest, ec] = std::from_chars(text.data(), end, number);
-        const bool fits = ec == std::errc{} && rest == end;
-        if (fits && number >= range.least && number <= range.most) return {};
-        return fmt::format("'{}' is no whole number from {} to {}", text, range.least, range.most);
-    };
-    return to.add_option(name, target, help)
-        ->check(refusal(check, ""))
-        ->type_name("N")
-        ->default_str(std::to_string(target));
-}
-
-namespace {
-
 // An option whose text is parsed twice: once to refuse it, once to take it.
 template <class Parse, class Take>
 CLI::Option* add_parsed(CLI::App& to, const std::string& name, Parse parse, Take take,
@@ -54,12 +34,32 @@ CLI::Option* add_parsed(CLI::App& to, const std::string& name, Parse parse, Take
         ->check(refusal(check, ""));
 }
 
+// CLI11 would take 010 for 8, and 08 for nothing.
+result<int> parse_whole(std::string_view text, whole_range range) {
+    int number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, ec] = std::from_chars(text.data(), end, number);
+    const bool whole = ec == std::errc{} && rest == end;
+    if (whole && number >= range.least && number <= range.most) return number;
+    return fail(errc::invalid_argument, fmt::format("'{}' is no whole number from {} to {}", text,
+                                                    range.least, range.most));
+}
+
 result<duration> parse_wait(std::string_view text) {
     if (text == "forever") return forever;
     return parse_span(text);
 }
 
 }  // namespace
+
+CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
+                       const std::string& help) {
+    return add_parsed(
+               to, name, [range](std::string_view text) { return parse_whole(text, range); },
+               [&target](int number) { target = number; }, help)
+        ->type_name("N")
+        ->default_str(std::to_string(target));
+}
 
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
                       const std::string& help) {

@@ -71,6 +71,11 @@ class CommandLine(Case):
         self.expect(holdfast("help", "run", "--ttl"), SUCCESS, holdfast("run", "--help").stdout)
         self.expect_misuse(holdfast("help", "nonsense"), "has no command 'nonsense'")
 
+    def test_help_is_in_the_list_and_the_manual_as_the_others_are(self):
+        self.assertRegex(holdfast("--help").stdout, r"(?m)^  help +Show what a command takes$")
+        self.assertIn("holdfast help [COMMAND]", holdfast("manual").stdout)
+        self.expect_misuse(holdfast("hepl"), "did you mean 'help'?")
+
     def test_the_manual_page_has_every_command_and_no_fault(self):
         page = holdfast("manual")
         self.assertEqual((page.returncode, page.stderr), (SUCCESS, ""))
@@ -98,6 +103,10 @@ class CommandLine(Case):
                                                      "--help"])
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
+        self.assertEqual(self.complete("hel"), ["help"])
+        self.assertEqual(self.complete("help", "lo"), ["lock"])
+        self.assertEqual(self.complete("help", "lock", "w"), ["watch", "wait"])
+        self.assertEqual(self.complete("help", "lock", "-"), [])
         self.assertIn("ls", self.complete("run", "a", "--", "ls"))
 
     def test_an_unknown_command_is_answered_with_the_nearest(self):
@@ -114,6 +123,71 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("bench", "locks", "--thraeds", "3"),
                            "holdfast bench locks has no option '--thraeds'",
                            "did you mean '--threads'?", "See 'holdfast bench locks --help'.")
+        self.expect_misuse(holdfast("lock", "ls", "--eng", "redis:"), "did you mean '--engine'?")
+        self.expect_misuse(holdfast("--engine", "redis:", "lock", "ls"),
+                           "has no option '--engine'; it stands after the command's name")
+
+    def test_the_name_of_a_command_is_a_word_like_any_other_after_a_command(self):
+        engine = ("--engine", f"sqlite:{self.directory()}/a.db")
+        for words in (("lock", "ls", "top"), ("lock", "ls", "once"), ("lock", "ls", "show")):
+            done = holdfast(*words, *engine)
+            self.assertEqual((done.returncode, done.stdout), (SUCCESS, ""), done.stderr)
+        self.expect_misuse(holdfast("bench", "locks", "raw"), "what to do with 'raw'")
+
+    def test_a_line_that_cannot_be_understood_is_answered_in_one_sentence(self):
+        form = r"\Aholdfast: [^\n]+\nSee 'holdfast [a-z ]+--help'\.\n\Z"
+        for words, why in (
+                (("run", "a", "--ttl", "1s", "--ttl", "2s"), "--ttl is said 2 times; say it once"),
+                (("run", "a", "--shared=foo"), "--shared takes no value; leave '=foo' out"),
+                (("run", "a", "--shared=false"), "--shared takes no value; leave '=false' out"),
+                (("run", "a", "--ttl", "--", "true"), "--ttl takes a value: --ttl TIME"),
+                (("lock", "ls", "--engine", "--format", "json"),
+                 "--engine takes a value: --engine URL"),
+                (("lock", "ls", "--format="), "--format takes a value: --format text|json"),
+                (("lock", "show"), "NAME is required: holdfast lock show NAME [options]"),
+                (("lock", "break", "a"), "--reason is required: say --reason TEXT"),
+                (("limit", "take", "a"), "--rate is required: say --rate N/TIME"),
+                (("limit", "take", "a", "b", "--rate", "1/s"), "what to do with 'b'"),
+                (("bench", "locks", "--threads", "2", "--tasks", "2"),
+                 "say --threads or --tasks, not both"),
+                (("run", "a", "--wait", "99999999999h"),
+                 "--wait: '99999999999h' is too long; the most is 8760h")):
+            with self.subTest(words):
+                done = holdfast(*words)
+                self.expect_misuse(done, why)
+                self.assertRegex(done.stderr, form)
+
+    def test_a_number_out_of_bounds_is_answered_with_the_bounds(self):
+        for words, option, bounds in (
+                (("run", "a"), "--semaphore", "1 to 1000000"),
+                (("run", "a"), "--busy-code", "0 to 255"),
+                (("limit", "take", "a", "--rate", "1/s"), "--burst", "1 to 1000000000"),
+                (("limit", "peek", "a", "--rate", "1/s"), "--amount", "1 to 1000000000"),
+                (("bench", "locks"), "--threads", "1 to 1024"),
+                (("bench", "locks"), "--processes", "1 to 1000"),
+                (("bench", "locks"), "--tasks", "1 to 100000"),
+                (("bench", "locks"), "--names", "1 to 1000"),
+                (("bench", "locks"), "--hung", "1 to 2"),
+                (("bench", "locks"), "--rate", "1 to 10000000"),
+                (("bench", "locks"), "--seconds", "1 to 3600"),
+                (("bench", "locks"), "--rounds", "1 to 100"),
+                (("bench", "handoff"), "--readers", "1 to 1000"),
+                (("bench", "handoff"), "--local-passes", "0 to 100"),
+                (("bench", "limit"), "--keys", "1 to 1000000"),
+                (("bench", "keeper"), "--leases", "1 to 10000000"),
+                (("bench", "keeper"), "--seconds", "1 to 86400")):
+            wrong = ["-1", "99999999999999999999", "many", "1.5", "0x10", ""]
+            if not bounds.startswith("0"):
+                wrong.append("0")
+            for value in wrong:
+                with self.subTest(words=words, option=option, value=value):
+                    self.expect_misuse(holdfast(*words, option, value),
+                                       f"{option}: '{value}' is no whole number from {bounds}")
+
+    def test_a_number_with_zeros_before_it_is_no_octal_one(self):
+        done = holdfast("limit", "peek", "a", "--rate", "9/min", "--amount", "010", "--engine",
+                        f"sqlite:{self.directory()}/a.db")
+        self.expect(done, USAGE, "refused: never more than 9 at once\n")
 
     def test_a_line_without_a_command_is_misuse(self):
         self.expect_misuse(holdfast(), "say which command")
@@ -143,6 +217,10 @@ class CommandLine(Case):
         done = holdfast("bench", "locks", "--engine", "redis://me:hunter2@localhost:1")
         self.assertEqual(done.returncode, USAGE)
         self.assertNotIn("hunter2", done.stdout + done.stderr)
+        for word in ("redis://me:hunter2@a", "--eng=redis://me:hunter2@a"):
+            done = holdfast("lock", "ls", "a", word)
+            self.expect_misuse(done)
+            self.assertNotIn("hunter2", done.stderr)
 
     def test_a_server_that_is_not_there_is_exit_code_5(self):
         done = holdfast("bench", "locks", "--engine", "redis://127.0.0.1:1")

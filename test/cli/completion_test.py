@@ -71,6 +71,8 @@ class Completion(Case):
 
     def check(self, shell):
         shell.press("holdfast doc", line_with("holdfast doctor "))
+        shell.press("holdfast help doc", line_with("holdfast help doctor "))
+        shell.press("holdfast help lock br", line_with("holdfast help lock break "))
         shell.press("holdfast lock ", list_of("ls", "show", "watch", "break", "wait"))
         shell.press("holdfast lock br", line_with("holdfast lock break "))
         shell.press("holdfast run backup --se", line_with("run backup --semaphore "), tabs=1)
