@@ -5,13 +5,14 @@
   cli_test.py PROGRAM [test names]    HOLDFAST_UPDATE_GOLDEN=1 writes the golden files anew
 """
 
+import json
 import os
 import re
 import subprocess
 from pathlib import Path
 
 import ground
-from ground import FAILURE, SUCCESS, UNKNOWN, USAGE, Case, Terminal, holdfast
+from ground import BUSY, FAILURE, SUCCESS, UNKNOWN, USAGE, Case, Terminal, holdfast
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 
@@ -212,6 +213,20 @@ class CommandLine(Case):
                            "leave --kind out")
         self.expect_misuse(holdfast("bench", "keeper", "--engine", "sqlite:"),
                            "'sqlite:' cannot be measured like this")
+
+    def test_a_decision_in_json_has_the_fields_that_the_guide_has(self):
+        guide = (Path(__file__).resolve().parents[2] / "docs/guide/command_line.md").read_text(
+            encoding="utf-8")
+        told = set(re.findall(r"`(\w+)`", re.search(r"`--format json` writes `key`.*?\n\n", guide,
+                                                    re.DOTALL).group()))
+        take = ("limit", "take", "a", "--rate", "2/hour", "--format", "json", "--engine",
+                f"sqlite:{self.directory()}/a.db")
+        printed = set()
+        for words, code in (((), SUCCESS), (("-n", "2"), BUSY), (("-n", "3"), USAGE)):
+            done = holdfast(*take, *words)
+            self.assertEqual(done.returncode, code, done.stderr)
+            printed |= set(json.loads(done.stdout))
+        self.assertEqual(printed, told)
 
     def test_a_password_in_an_engine_url_is_never_shown(self):
         done = holdfast("bench", "locks", "--engine", "redis://me:hunter2@localhost:1")

@@ -120,7 +120,7 @@ std::string to_table(const figure& f) {
     if (f.ratio) {
         const auto rounds = f.ratio_rounds.value_or(spread{*f.ratio, *f.ratio});
         out.add("ratio", fmt::format("{:.2f}", *f.ratio),
-                fmt::format("rounds {:.2f} to {:.2f}", rounds.min, rounds.max));
+                fmt::format("median of rounds from {:.2f} to {:.2f}", rounds.min, rounds.max));
     }
     if (f.latency_ratio && f.latency_ratio->acquire) {
         out.add("acquire p50", fmt::format("{:.2f} x", *f.latency_ratio->acquire), "the reference");

@@ -10,6 +10,17 @@
 /// Standard output stays free for the figures.
 namespace holdfast::app {
 
+struct progress_view {
+    std::string_view what;
+    int done;
+    int steps;
+    std::string_view step;
+};
+
+/// One line, of less than `width` columns: in the last one some terminals begin the next. What
+/// there is no room for is shortened; where there is next to none, only the percentage is left.
+[[nodiscard]] std::string draw(const progress_view& view, int width, const terminal& on);
+
 class progress {
 public:
     progress(std::string what, int steps);
@@ -22,7 +33,6 @@ public:
     void step(std::string_view name);
 
 private:
-    const terminal out_;
     const std::string what_;
     const int steps_;
     int begun_ = 0;
