@@ -7,16 +7,43 @@ print is checked.
 """
 
 import json
+import re
 import signal
+import time
 from pathlib import Path
 
 import ground
-from ground import SUCCESS, Case, Redis, holdfast, is_alive, wait_until
+from ground import (SUCCESS, UNKNOWN, USAGE, Case, Redis, Terminal, holdfast, is_alive,
+                    wait_until)
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "command_line.md"
+
+
+def fields_in_the_guide():
+    """Every name in the first column of its table."""
+    table = GUIDE.read_text(encoding="utf-8").split("A figure in JSON has these fields.")[1]
+    rows = re.findall(r"^\| (`.*?) \|", table.split("\n\n")[1], re.MULTILINE)
+    return set(re.findall(r"\w+", " ".join(rows)))
+
+
+def fields_of(value):
+    """Every name in an object, and in those within it."""
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*map(fields_of, value.values()))
 
 
 def children_of(pid):
     return [int(word) for word in
             Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+def lasting_keys(server):
+    """Those that do not go by themselves within two minutes."""
+    script = ("local found = {} for _, key in ipairs(redis.call('KEYS', 'bench:*')) do "
+              "local left = redis.call('TTL', key) "
+              "if left == -1 or left > 120 then found[#found + 1] = key end end return found")
+    return server.cli("EVAL", script, "0").stdout.split()
 
 
 class Bench(Case):
@@ -37,7 +64,17 @@ class Bench(Case):
     def figures(self, *words):
         done = holdfast("bench", *words, "--format", "json")
         self.assertEqual(done.returncode, SUCCESS, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        self.expect_all_steps(done.stderr)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        for figure in found:
+            self.assertEqual(fields_of(figure) - fields_in_the_guide(), set())
+        return found
+
+    def expect_all_steps(self, said):
+        """They are counted from the first to the last, and were as many as was said."""
+        steps = re.findall(r"(?m)^bench \w+: (\d+) of (\d+): ", said)
+        self.assertEqual(steps, [(str(i + 1), str(len(steps))) for i in range(len(steps))])
+        self.assertTrue(steps)
 
     def expect_ratio(self, figure):
         self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
@@ -172,9 +209,60 @@ class Bench(Case):
         self.addCleanup(server.close)
         self.figures("limit", "--engine", server.url, "--algorithm", "fixed", "--threads", "2",
                      "--seconds", "1", "--rounds", "1")
-        lasting = [key for key in server.cli("KEYS", "*").stdout.split()
-                   if server.cli("TTL", key).stdout.strip() == "-1"]
-        self.assertEqual(lasting, [])
+        self.assertEqual(lasting_keys(server), [])
+
+    def test_limit_that_is_broken_off_removes_what_lasts_from_the_server(self):
+        server = Redis()
+        self.addCleanup(server.close)
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(how):
+                child = self.start("bench", "limit", "--engine", server.url, "--keys", "2000",
+                                   "--seconds", "60", "--rounds", "100")
+                wait_until(lambda: lasting_keys(server), "redis-benchmark counts")
+                child.send_signal(how)
+                self.assertEqual(child.wait(30), -how)
+                wait_until(lambda: not lasting_keys(server), "the keys are gone")
+                time.sleep(0.3)
+                self.assertEqual(lasting_keys(server), [])
+
+    def test_the_steps_are_counted_right_whatever_is_measured(self):
+        short = ("--threads", "2", "--seconds", "1", "--rounds", "2")
+        for words in (("--engine", "memory:", "--rate", "100"),
+                      ("--engine", "memory:", "--rate", "100", "--algorithm", "log"),
+                      ("--engine", "sqlite:", "--algorithm", "gcra"),
+                      ("--algorithm", "log")):
+            with self.subTest(words):
+                self.figures("limit", *words, *short)
+
+    def test_a_plot_that_cannot_be_drawn_is_said_at_the_start(self):
+        place = self.directory()
+        (place / "file").write_text("", encoding="ascii")
+        for file, why in ((place / "gone" / "a.svg", "No such file or directory"),
+                          (place / "file" / "a.svg", "Not a directory"),
+                          (place, "Is a directory")):
+            with self.subTest(file):
+                self.expect_one_sentence(holdfast("bench", "locks", "--plot", str(file)), USAGE,
+                                         f"--plot: cannot write {file}: {why}")
+        self.expect_misuse(holdfast("bench", "locks", "--plot", ""), "--plot", "is empty")
+
+    def test_a_plot_is_drawn_and_one_of_a_failure_leaves_no_file(self):
+        place = self.directory()
+        short = ("--seconds", "1", "--rounds", "1", "--plot", str(place / "a.svg"))
+        failed = holdfast("bench", "raw", "--engine", "redis://127.0.0.1:1", *short)
+        self.assertEqual((failed.returncode, list(place.iterdir())), (UNKNOWN, []))
+        self.figures("locks", "--rate", "100", *short)
+        self.assertTrue((place / "a.svg").read_text(encoding="utf-8").startswith("<svg "))
+
+    def test_the_bar_fits_the_terminal_however_narrow_it_is(self):
+        for columns in (80, 30, 12):
+            term = Terminal("bench", "keeper", "--leases", "100", "--ttl", "1s", "--seconds", "1",
+                            columns=columns)
+            self.assertEqual(term.end(), SUCCESS, term.text)
+            bars = [re.sub(r"\x1b\[[0-9;]*m", "", part)
+                    for part in term.text.split("keeper on memory:")[0].split("\r\x1b[K")]
+            self.assertGreater(len(bars), 10)
+            for bar in bars:
+                self.assertLess(len(bar), columns, bar)
 
     def test_raw_measures_three_ways(self):
         found = self.figures("raw", "--threads", "2", "--seconds", "1", "--rounds", "1")
@@ -247,6 +335,8 @@ class Bench(Case):
                 (("locks", "--tasks", "2", "--names", "2"), "no call for coroutines"),
                 (("handoff", "--rate", "5"), "--rate: a name is handed over when it is let go"),
                 (("handoff", "--kind", "shared"), "say --readers N"),
+                (("handoff", "--hold", "1h"), "--hold is too long: a round takes 1s"),
+                (("handoff", "--pause", "1s"), "--pause is too long: a round takes 1s"),
                 (("handoff", "--kind", "semaphore", "--readers", "2"), "--readers: a semaphore"),
                 (("limit", "--tasks", "2"), "--tasks: a rate limiter has no call"),
                 (("limit", "--kind", "mutex"), "--kind: a limit is no lock"),

@@ -4,6 +4,7 @@
 #include "bench/bench.hpp"
 
 #include "bench/plot.hpp"
+#include "complaint.hpp"
 #include "option_types.hpp"
 
 #include <CLI/CLI.hpp>
@@ -24,7 +25,7 @@ void add_bench(CLI::App& to, command_list& all) {
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
         "redis: and redlock: without a host start redis-servers of their own, and "
-        "end them; so does sqlite: with a file.\n");
+        "end them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n");
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);
@@ -36,6 +37,9 @@ void add_bench_options(CLI::App& to, bench_options& options) {
     add_text(to, "--engine", options.engine, options.engines);
     add_choice(to, "--format", options.format, {"table", "json"}, "For people, or a line a figure");
     to.add_option("--plot", options.plot, "Draw the figures into this file too")
+        ->check([](const std::string& said) {  // an unset variable of a script, most likely
+            return said.empty() ? "is empty: say a file, or leave it out" : std::string();
+        })
         ->type_name("FILE.svg");
     add_choice(to, "--cpus", options.cpus, {"shared", "apart"},
                "apart: our own server gets a processor");
@@ -71,6 +75,17 @@ void add_refusal(CLI::App& to, const std::string& name, const std::string& why) 
       })->group("");
 }
 
+void add_measurement(command_list& all, CLI::App* words, const bench_options& options,
+                     std::function<exit_code()> measure) {
+    all.push_back({words, [&options, measure = std::move(measure)] {
+                       if (!options.plot.empty()) {
+                           const auto drawable = can_draw(options.plot);
+                           if (!drawable) return cannot_measure(drawable.error());
+                       }
+                       return measure();
+                   }});
+}
+
 exit_code report(const std::vector<figure>& figures, const bench_options& options) {
     for (const figure& f : figures) {
         fmt::print("{}\n", options.format == "json" ? to_json(f) : to_table(f));
@@ -78,11 +93,13 @@ exit_code report(const std::vector<figure>& figures, const bench_options& option
     std::fflush(stdout);
     if (options.plot.empty()) return exit_code::success;
     const auto drawn = draw(figures, options.plot);
-    return drawn ? exit_code::success : cannot_measure(drawn.error());
+    if (drawn) return exit_code::success;
+    complain(drawn.error().detail);
+    return exit_code::failure;
 }
 
 exit_code cannot_measure(const error& why) {
-    fmt::print(stderr, "holdfast: {}\n", why.detail);
+    complain(why.detail);
     return exit_code_of(why.code);
 }
 

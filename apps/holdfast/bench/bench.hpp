@@ -4,6 +4,7 @@
 #include "bench/figure.hpp"
 #include "command_line.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,12 @@ void add_fixed_rate(CLI::App& to, int& rate);
 /// An option of the other measurements that means nothing here: it is not in --help, and who says
 /// it is told why.
 void add_refusal(CLI::App& to, const std::string& name, const std::string& why);
+
+/// Puts a measurement into the list. What can be seen to be wrong with `options` is said before it
+/// runs, not after minutes.
+/// Requires: `measure` keeps `options` alive.
+void add_measurement(command_list& all, CLI::App* words, const bench_options& options,
+                     std::function<exit_code()> measure);
 
 /// Prints the figures, and draws them if that was asked for.
 [[nodiscard]] exit_code report(const std::vector<figure>& figures, const bench_options& options);

@@ -39,6 +39,9 @@ struct handoff_options {
     int seconds = 5;
     int rounds = 5;
 
+    [[nodiscard]] std::chrono::milliseconds round() const {
+        return std::chrono::milliseconds(1000 * seconds / rounds);
+    }
     /// One writer and its readers, or all for themselves.
     [[nodiscard]] int count() const {
         if (readers > 0) return 1 + readers;
@@ -69,16 +72,15 @@ void append(std::vector<float>& to, const std::vector<float>& more) {
 
 result<double> contest_round(const handoff_options& options, const bench_engine& engine,
                              measured& seen) {
-    const contest_options wanted{
-        .workers = options.count(),
-        .processes = options.processes,
-        .tasks = options.tasks > 0,
-        .permit = options.kind == "semaphore",
-        .readers = options.readers > 0,
-        .hold = options.hold,
-        .pause = options.pause,
-        .local_passes = static_cast<std::uint32_t>(options.local_passes),
-        .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
+    const contest_options wanted{.workers = options.count(),
+                                 .processes = options.processes,
+                                 .tasks = options.tasks > 0,
+                                 .permit = options.kind == "semaphore",
+                                 .readers = options.readers > 0,
+                                 .hold = options.hold,
+                                 .pause = options.pause,
+                                 .local_passes = static_cast<std::uint32_t>(options.local_passes),
+                                 .length = options.round()};
     const auto before = engine.account();
     const double cpu = own_cpu_seconds() + children_cpu_seconds();
     const auto found = run_contest(engine.url, wanted);
@@ -106,8 +108,7 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
 
 result<bench::pairs_result> reference_round(const handoff_options& options,
                                             const bench_engine& engine) {
-    const bench::pairs_options alone{
-        .workers = 1, .length = std::chrono::milliseconds(1000 * options.seconds / options.rounds)};
+    const bench::pairs_options alone{.workers = 1, .length = options.round()};
     auto r =
         engine.of == bench_engine::kind::file
             ? pairs_by_hand_in_a_file(engine, alone)
@@ -189,6 +190,13 @@ std::optional<error> unfit(const handoff_options& options, const bench_engine& e
     if (engine.of == bench_engine::kind::in_process && options.processes > 0) {
         return wrong("--processes: memory: is in one process; measure redis: instead");
     }
+    // Nobody is woken before it is over.
+    if (options.hold >= options.round() || options.pause >= options.round()) {
+        return wrong(fmt::format(
+            "{} is too long: a round takes {}; raise --seconds, or say fewer "
+            "--rounds",
+            options.hold >= options.round() ? "--hold" : "--pause", show_span(options.round())));
+    }
     return std::nullopt;
 }
 
@@ -227,7 +235,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
         "Examples:\n"
         "  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n"
         "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n");
-    all.push_back({words, [options] { return run_handoff(*options); }});
+    add_measurement(all, words, options->common, [options] { return run_handoff(*options); });
 }
 
 }  // namespace holdfast::app

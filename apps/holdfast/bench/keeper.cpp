@@ -143,7 +143,7 @@ void add_bench_keeper(CLI::App& to, command_list& all) {
     add_whole(*words, "--seconds", options->seconds, {1, 86'400}, "For how long")
         ->default_str("three ttls");
     words->footer("Exit code 1 if a lease was lost.\n");
-    all.push_back({words, [options] { return run_keeper(*options); }});
+    add_measurement(all, words, options->common, [options] { return run_keeper(*options); });
 }
 
 }  // namespace holdfast::app

@@ -15,6 +15,8 @@
 #include "bench/file_by_hand.hpp"
 #include "bench/progress.hpp"
 #include "bench/redis_benchmark.hpp"
+#include "bench/server_keys.hpp"
+#include "bench/sweeper.hpp"
 #include "option_types.hpp"
 #include "traffic/traffic_scripts.hpp"
 
@@ -33,6 +35,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view prefix = "bench:limit:";
+constexpr std::string_view hot_key = "hot";
 
 struct limit_options {
     bench_options common{.engine = "redis:", .engines = "memory:, sqlite: or redis:"};
@@ -130,8 +133,8 @@ public:
         std::erase_if(rules, [&](const rule_bench& one) {
             return options_.algorithm != "all" && options_.algorithm != one.name;
         });
-        const int each = options_.rounds;
-        progress shown("bench limit", (2 * static_cast<int>(rules.size()) + 4) * each);
+        const sweeper keys = sweep_what_lasts();
+        progress shown("bench limit", steps(rules) * options_.rounds);
         std::vector<figure> found;
         const auto keep = [&](result<figure> one) -> result<void> {
             if (!one) return std::unexpected(std::move(one.error()));
@@ -139,7 +142,7 @@ public:
             return {};
         };
         result<void> done;
-        if (compares() && !in_file()) {
+        if (counts_increments()) {
             done = load(rules);
             if (done) done = keep(increments(shown));
         }
@@ -147,7 +150,7 @@ public:
         for (const rule_bench& rule : rules) {
             if (done) done = keep(of_rule(rule, shown));
         }
-        if (done && rules.front().name == "gcra") done = keep(by_blocks(rules.front(), shown));
+        if (done && by_blocks_too(rules)) done = keep(by_blocks(rules.front(), shown));
         if (!done) return std::unexpected(std::move(done.error()));
         return found;
     }
@@ -155,6 +158,19 @@ public:
 private:
     [[nodiscard]] bool compares() const { return options_.rate == 0; }
     [[nodiscard]] bool in_file() const { return engine_.of == bench_engine::kind::file; }
+    [[nodiscard]] bool counts_increments() const { return compares() && !in_file(); }
+    [[nodiscard]] static bool by_blocks_too(const std::vector<rule_bench>& rules) {
+        return rules.front().name == "gcra";
+    }
+    /// In each round, as run() takes them.
+    [[nodiscard]] int steps(const std::vector<rule_bench>& rules) const {
+        const int ours = static_cast<int>(rules.size()) + (by_blocks_too(rules) ? 1 : 0);
+        return compares() ? 2 * ours + 1 + (counts_increments() ? 1 : 0) : ours;
+    }
+    [[nodiscard]] std::string reference_url() const {
+        return fmt::format("redis://{}:{}", engine_.reference.host, engine_.reference.port);
+    }
+    [[nodiscard]] sweeper sweep_what_lasts() const;
     // redis-benchmark calls by the SHA-1 alone, on the reference server.
     result<void> load(const std::vector<rule_bench>& rules);
     result<void> round(const decisions& what, log_of_rounds& seen) const;
@@ -162,7 +178,6 @@ private:
     result<void> reference_round(const rule_bench& rule, log_of_rounds& seen) const;
     [[nodiscard]] std::string reference_name(std::string_view script) const;
     result<figure> increments(progress& shown);
-    void forget_increments() const;
     result<figure> refusals(progress& shown);
     result<figure> of_rule(const rule_bench& rule, progress& shown);
     result<figure> by_blocks(const rule_bench& rule, progress& shown);
@@ -176,9 +191,22 @@ private:
     std::vector<std::string> keys_;
 };
 
+// INCR leaves keys that do not expire, and a refusal one that lasts for a day; and the server may
+// be the user's own. redis-benchmark must have ended before they are removed.
+sweeper limit_bench::sweep_what_lasts() const {
+    if (!counts_increments() || !engine_.owned.empty()) return {};
+    return {sweeper::after::us_and_our_programs, [this] {
+                std::vector<std::string> counters;
+                for (const std::string& key : keys_) {
+                    counters.push_back(fmt::format("{}incr:{}", prefix, key));
+                }
+                remove_keys(reference_url(), counters);
+                remove_keys(engine_.url, {fmt::format("{}refused:{}", prefix, hot_key)});
+            }};
+}
+
 result<void> limit_bench::load(const std::vector<rule_bench>& rules) {
-    auto server =
-        open(fmt::format("redis://{}:{}", engine_.reference.host, engine_.reference.port));
+    auto server = open(reference_url());
     if (!server) return std::unexpected(std::move(server.error()));
     command_engine& commands = *server->commands();
     for (const rule_bench& rule : rules) {
@@ -200,11 +228,11 @@ result<void> limit_bench::round(const decisions& what, log_of_rounds& seen) cons
     const auto before = engine_.account();
     const auto found = run_crew(engine_.url, crew, [&](client& on) -> errand_maker {
         const auto limiter = std::make_shared<rate_limiter>(on, what.rule, what.how);
-        if (!what.allowed) static_cast<void>(limiter->take("hot"));
+        if (!what.allowed) static_cast<void>(limiter->take(hot_key));
         return [&what, this, limiter](int worker) -> std::unique_ptr<errand> {
             const auto first = static_cast<std::uint64_t>(worker) * 7919;
             auto key = [&what, this, first](std::uint64_t i) -> std::string_view {
-                if (what.keys == 1) return "hot";
+                if (what.keys == 1) return hot_key;
                 return keys_[(first + i * 31) % keys_.size()];
             };
             return std::make_unique<decision_errand>(limiter, std::move(key), what.allowed);
@@ -292,19 +320,7 @@ result<figure> limit_bench::increments(progress& shown) {
         seen.rates.push_back(rate->per_second);
         seen.server_cpu.push_back(rate->server_cpu_us);
     }
-    forget_increments();
     return summary("INCR, by redis-benchmark -c 64 -P 16", 64, seen, "");
-}
-
-// INCR leaves keys that do not expire, and the server may be the user's own.
-void limit_bench::forget_increments() const {
-    auto on = open(fmt::format("redis://{}:{}", engine_.reference.host, engine_.reference.port));
-    if (!on) return;
-    for (const std::string& key : keys_) {
-        const std::string name = fmt::format("{}incr:{}", prefix, key);
-        const auto gone = words("UNLINK", name);
-        if (!on->commands()->execute(gone.idempotent(), system_clock().now() + 5s)) return;
-    }
 }
 
 // One thread, one key, whose refusal is known.
@@ -420,7 +436,7 @@ void add_bench_limit(CLI::App& to, command_list& all) {
         "The reference is redis-benchmark -c 64 -P 16 with the same script, keys and arguments; "
         "for sqlite: it is counters by prepared statements by hand.\n"
         "\nExample:\n  holdfast bench limit --format json\n");
-    all.push_back({words, [options] { return run_limit(*options); }});
+    add_measurement(all, words, options->common, [options] { return run_limit(*options); });
 }
 
 }  // namespace holdfast::app

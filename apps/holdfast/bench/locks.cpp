@@ -252,7 +252,7 @@ void add_bench_locks(CLI::App& to, command_list& all) {
         "connections, or by redis-benchmark for 64 workers. For sqlite: it is statements by hand, "
         "for redlock: a single Redis, for several names one of them. Options go with the URL: "
         "redlock:?fence=off\n");
-    all.push_back({words, [options] { return run_locks(*options); }});
+    add_measurement(all, words, options->common, [options] { return run_locks(*options); });
 }
 
 }  // namespace holdfast::app

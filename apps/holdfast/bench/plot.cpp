@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/plot.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -103,14 +106,40 @@ std::string to_svg(const std::vector<figure>& figures) {
     return out + "</svg>\n";
 }
 
+namespace {
+
+std::string cannot_write(const std::string& file, int why) {
+    return fmt::format("--plot: cannot write {}: {}", file, std::generic_category().message(why));
+}
+
+bool may(const std::filesystem::path& place, int what) {
+    return ::faccessat(AT_FDCWD, place.c_str(), what, AT_EACCESS) == 0;
+}
+
+}  // namespace
+
+// Not by opening it: that would make the file, and a reader at a pipe would take it for the end.
+result<void> can_draw(const std::string& file) {
+    const std::filesystem::path place(file);
+    std::error_code ignored;
+    int why = 0;
+    if (std::filesystem::is_directory(place, ignored)) {
+        why = EISDIR;
+    } else if (!may(place, W_OK)) {
+        why = errno;
+        const std::filesystem::path folder = place.has_parent_path() ? place.parent_path() : ".";
+        if (why == ENOENT) why = may(folder, W_OK | X_OK) ? 0 : errno;
+    }
+    if (why == 0) return {};
+    return fail(errc::invalid_argument, cannot_write(file, why));
+}
+
 result<void> draw(const std::vector<figure>& figures, const std::string& file) {
     errno = 0;
     std::ofstream out(file);
     out << to_svg(figures) << std::flush;
     if (out) return {};
-    return fail(errc::unavailable,
-                fmt::format("--plot: cannot write {}: {}", file,
-                            std::generic_category().message(errno != 0 ? errno : EIO)));
+    return fail(errc::unavailable, cannot_write(file, errno != 0 ? errno : EIO));
 }
 
 }  // namespace holdfast::app

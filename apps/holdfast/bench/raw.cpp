@@ -287,7 +287,7 @@ void add_bench_raw(CLI::App& to, command_list& all) {
         "The reference is redis-benchmark for 64 workers or more, else a blocking hiredis "
         "connection for each. A pair is SET NX PX (acquire) and a compare-and-delete (release).\n"
         "\nExample:\n  holdfast bench raw --threads 64 --format json\n");
-    all.push_back({words, [options] { return run_raw(*options); }});
+    add_measurement(all, words, options->common, [options] { return run_raw(*options); });
 }
 
 }  // namespace holdfast::app

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/sweeper.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace holdfast::app {
+namespace {
+
+// In a session of its own: what the terminal sends is not for it.
+[[noreturn]] void wait_and_sweep(int line, const std::function<void()>& sweep) {
+    sigset_t all{};
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::setsid();
+    ::prctl(PR_SET_NAME, "holdfast-sweep");
+    [[maybe_unused]] const int moved = ::chdir("/");
+    constexpr int kept = 0;  // the only one that it keeps open
+    ::dup2(line, kept);
+    ::close_range(1, ~0U, 0);
+    char nothing = 0;
+    while (::read(kept, &nothing, 1) < 0 && errno == EINTR) {
+    }
+    sweep();
+    ::_exit(0);
+}
+
+}  // namespace
+
+sweeper::sweeper(after whom, const std::function<void()>& sweep) {
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+    const descriptor reads(ends[0]);
+    descriptor writes(ends[1]);
+    if (whom == after::us_and_our_programs) ::fcntl(writes.get(), F_SETFD, 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) wait_and_sweep(reads.get(), sweep);
+    if (pid < 0) return;
+    line_ = std::move(writes);
+    process_ = pid;
+}
+
+sweeper::~sweeper() {
+    line_.close();
+    if (process_ < 0) return;
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace holdfast::app
