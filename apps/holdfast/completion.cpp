@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 namespace holdfast::app {
 namespace {
@@ -26,6 +27,10 @@ std::string choices_of(const CLI::Option& option) {
     if (!text.contains('|')) return "";
     std::ranges::replace(text, '|', ' ');
     return text;
+}
+
+bool takes_file(const CLI::Option& option) {
+    return option.get_type_name().starts_with("FILE");
 }
 
 void for_each_app(const CLI::App& words, const std::function<void(const CLI::App&)>& visit) {
@@ -66,6 +71,7 @@ std::string bash_script(const CLI::App& top) {
     std::vector<std::string> paths;
     std::string values;
     std::string lists;
+    std::set<std::string> files;
     for_each_app(top, [&](const CLI::App& words) {
         const std::string path = path_of(words);
         if (!path.empty()) paths.push_back(fmt::format("\"{}\"", path));
@@ -75,6 +81,7 @@ std::string bash_script(const CLI::App& top) {
             if (is_hidden(*option)) continue;
             for (const std::string& name : names_of(*option)) {
                 all.push_back(name);
+                if (takes_file(*option)) files.insert(name);
                 const std::string choices = choices_of(*option);
                 if (choices.empty()) continue;
                 values += fmt::format("        \"{} {}\") words=\"{}\" ;;\n", path, name, choices);
@@ -86,11 +93,10 @@ std::string bash_script(const CLI::App& top) {
     out += fmt::format("            {}) path=\"${{path:+$path }}$word\" ;;\n",
                        fmt::join(paths, " | "));
     out += "        esac\n    done\n";
-    out +=
-        "    if [[ \"$prev\" == --engine-file ]]; then\n"
-        "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-        "        return\n"
-        "    fi\n";
+    out += fmt::format(
+        "    case \"$prev\" in {}) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;; "
+        "esac\n",
+        fmt::join(files, " | "));
     out += "    case \"$path $prev\" in\n" + values;
     out += "        *) case \"$path\" in\n" + lists + "        esac ;;\n";
     return out + bash_tail;
@@ -113,9 +119,8 @@ std::string zsh_option(const CLI::Option& option) {
     if (option.get_items_expected_max() != 0) {
         const std::string choices = choices_of(option);
         value = fmt::format(":{}:{}", zsh_quoted(option.get_type_name()),
-                            !choices.empty()
-                                ? fmt::format("({})", choices)
-                                : std::string(names.back() == "--engine-file" ? "_files" : " "));
+                            !choices.empty() ? fmt::format("({})", choices)
+                                             : std::string(takes_file(option) ? "_files" : " "));
     }
     for (const std::string& name : names) {
         out += fmt::format("        '({}){}[{}]{}' \\\n", fmt::join(names, " "), name,

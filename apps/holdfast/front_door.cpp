@@ -129,7 +129,9 @@ request read(std::span<const char* const> line, cut where) {
     if (!why.empty()) return misuse(top, why);
     const CLI::App* const named = &innermost(top);
     const auto found = std::ranges::find(here->all, named, &command::words);
-    if (found == here->all.end()) return misuse(top, "say which command");
+    if (found == here->all.end()) {
+        return misuse(top, fmt::format("say which command: {}", names_of_commands(*named)));
+    }
     return {.text = {}, .code = {}, .run = [here, &one = *found] { return one.run(); }};
 }
 

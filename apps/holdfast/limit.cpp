@@ -56,10 +56,11 @@ std::string to_text(const decision& seen) {
 }
 
 exit_code ask(const limit_options& options, question what) {
+    const auto rule = rule_of(*options.at_most, static_cast<std::uint64_t>(options.burst));
+    if (const auto fits = check(rule); !fits) return complain(fits.error(), "--burst");
     auto on = open_shared(options.engine);
     if (!on) return complain(on.error());
-    rate_limiter limiter(*on, rule_of(*options.at_most, static_cast<std::uint64_t>(options.burst)),
-                         {.timeout = std::chrono::seconds(5), .remembered_keys = 0});
+    rate_limiter limiter(*on, rule, {.timeout = std::chrono::seconds(5), .remembered_keys = 0});
     const auto amount = static_cast<std::uint64_t>(options.amount);
     const auto seen = what == question::take ? limiter.take(options.key, amount)
                                              : limiter.peek(options.key, amount);

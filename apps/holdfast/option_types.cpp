@@ -45,6 +45,13 @@ result<int> parse_whole(std::string_view text, whole_range range) {
                                                     range.least, range.most));
 }
 
+result<duration> parse_span_from(std::string_view text, duration least) {
+    auto span = parse_span(text);
+    if (!span || *span >= least) return span;
+    return fail(errc::invalid_argument,
+                fmt::format("'{}' is too short; the least is {}", text, show_span(least)));
+}
+
 result<duration> parse_wait(std::string_view text) {
     if (text == "forever") return forever;
     return parse_span(text);
@@ -70,9 +77,10 @@ CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
 }
 
 CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
-                      const std::string& help) {
+                      const std::string& help, duration least) {
     return add_parsed(
-               to, name, parse_span, [&target](duration d) { target = d; }, help)
+               to, name, [least](std::string_view text) { return parse_span_from(text, least); },
+               [&target](duration d) { target = d; }, help)
         ->type_name("TIME");
 }
 

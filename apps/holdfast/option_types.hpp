@@ -31,9 +31,9 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
                       const std::string& help);
 
-/// One that may be left out.
+/// One that may be left out, but not be shorter than `least`.
 CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
-                      const std::string& help);
+                      const std::string& help, duration least = duration::zero());
 
 /// A time, or "forever".
 CLI::Option* add_wait(CLI::App& to, const std::string& name, duration& target,

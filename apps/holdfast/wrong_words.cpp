@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -71,15 +72,25 @@ std::string unknown_option(const CLI::App& words, const std::string& word) {
     return fmt::format("{} has no option '{}'{}", full_name(words), name, near);
 }
 
-std::string unknown_command(const CLI::App& words, const std::string& word) {
+std::vector<std::string> command_names(const CLI::App& words) {
     std::vector<std::string> names;
     for (const CLI::App* known : commands_of(words)) names.push_back(known->get_name());
+    return names;
+}
+
+std::string unknown_command(const CLI::App& words, const std::string& word) {
+    const auto names = command_names(words);
     const std::vector<std::string_view> all(names.begin(), names.end());
-    return fmt::format("{} has no command '{}'{}", full_name(words), shown(word),
-                       did_you_mean(word, all));
+    std::string near = did_you_mean(word, all);
+    if (near.empty()) near = "; it has " + names_of_commands(words);
+    return fmt::format("{} has no command '{}'{}", full_name(words), shown(word), near);
 }
 
 }  // namespace
+
+std::string names_of_commands(const CLI::App& words) {
+    return fmt::format("{}", fmt::join(command_names(words), ", "));
+}
 
 std::string unexpected_word(const CLI::App& top) {
     for (const CLI::App* at = &innermost(top); at != nullptr; at = at->get_parent()) {
@@ -108,7 +119,7 @@ std::string misplaced_value(const CLI::App& words, const std::vector<std::string
     for (auto at = line.begin(); at != end; ++at) {
         const std::string_view name = name_in(*at);
         const CLI::Option* const option = option_named(words, name);
-        if (option == nullptr) continue;
+        if (option == nullptr || is_hidden(*option)) continue;
         const bool alone = name.size() == at->size();
         if (!takes_value(*option)) {
             if (alone) continue;

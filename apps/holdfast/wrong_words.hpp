@@ -13,6 +13,9 @@ class ParseError;
 /// right. CLI11's own are about its inside.
 namespace holdfast::app {
 
+/// "ls, show, watch".
+[[nodiscard]] std::string names_of_commands(const CLI::App& words);
+
 /// A word that nobody expected, with the nearest one that would be right. Empty if there is none.
 [[nodiscard]] std::string unexpected_word(const CLI::App& top);
 

@@ -104,6 +104,8 @@ class CommandLine(Case):
                                                      "--help"])
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
+        self.assertIn("/etc/passwd", self.complete("lock", "ls", "--engine-file", "/etc/pass"))
+        self.assertIn("/etc/passwd", self.complete("bench", "raw", "--plot", "/etc/pass"))
         self.assertEqual(self.complete("hel"), ["help"])
         self.assertEqual(self.complete("help", "lo"), ["lock"])
         self.assertEqual(self.complete("help", "lock", "w"), ["watch", "wait"])
@@ -151,6 +153,9 @@ class CommandLine(Case):
                 (("limit", "take", "a", "b", "--rate", "1/s"), "what to do with 'b'"),
                 (("bench", "locks", "--threads", "2", "--tasks", "2"),
                  "say --threads or --tasks, not both"),
+                (("run", "a", "--once", "0"), "--once: '0' is too short; the least is 1ms"),
+                (("run", "a", "--cooldown", "5us"), "'5us' is too short; the least is 1ms"),
+                (("bench", "limit", "--tasks"), "--tasks: a rate limiter has no call"),
                 (("run", "a", "--wait", "99999999999h"),
                  "--wait: '99999999999h' is too long; the most is 8760h")):
             with self.subTest(words):
@@ -185,6 +190,9 @@ class CommandLine(Case):
                     self.expect_misuse(holdfast(*words, option, value),
                                        f"{option}: '{value}' is no whole number from {bounds}")
 
+        self.expect_one_sentence(holdfast("limit", "take", "a", "--rate", "1/day", "--burst",
+                                          "1000000000"), USAGE, "--burst: the bucket would need")
+
     def test_a_number_with_zeros_before_it_is_no_octal_one(self):
         done = holdfast("limit", "peek", "a", "--rate", "9/min", "--amount", "010", "--engine",
                         f"sqlite:{self.directory()}/a.db")
@@ -192,7 +200,9 @@ class CommandLine(Case):
 
     def test_a_line_without_a_command_is_misuse(self):
         self.expect_misuse(holdfast(), "say which command")
-        self.expect_misuse(holdfast("bench"), "say which command")
+        self.expect_misuse(holdfast("bench"),
+                           "say which command: locks, keeper, handoff, limit, raw")
+        self.expect_misuse(holdfast("completion", "fish"), "no command 'fish'; it has bash, zsh")
 
     def test_a_bad_value_is_answered_with_what_would_be_right(self):
         locks = ("bench", "locks")

@@ -70,9 +70,10 @@ void add_fixed_rate(CLI::App& to, int& rate) {
 
 // CLI11 leaves the name of a hidden option out of what it says itself.
 void add_refusal(CLI::App& to, const std::string& name, const std::string& why) {
-    to.add_option_function<std::string>(name, [name, why](const std::string&) {
-          throw CLI::ValidationError(name, why);
-      })->group("");
+    to.add_option_function<std::string>(
+          name, [name, why](const std::string&) { throw CLI::ValidationError(name, why); })
+        ->expected(0, 1)
+        ->group("");
 }
 
 void add_measurement(command_list& all, CLI::App* words, const bench_options& options,

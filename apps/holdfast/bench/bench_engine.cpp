@@ -128,7 +128,7 @@ double cpu_seconds_of(int whom) {
 result<bench_engine> bench_engine::make(const bench_options& options, breadth allowed) {
     bench_engine made{.label = redacted(options.engine), .url = options.engine};
     const auto where = parse_url(options.engine);
-    if (!where) return std::unexpected(where.error());
+    if (!where) return fail(where.error().code, "--engine: " + where.error().detail);
     const bool own = where->hosts.empty() && where->path.empty();
     const bool split = options.cpus == "apart";
     result<void> done = cannot(where->scheme, allowed);

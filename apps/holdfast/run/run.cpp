@@ -213,6 +213,9 @@ exit_code run_command(const run_options& options) {
     return code;
 }
 
+// A mark that is over at once would mark nothing.
+constexpr duration least_window = std::chrono::milliseconds(1);
+
 }  // namespace
 
 void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& command_words) {
@@ -227,8 +230,9 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
         ->default_str("");
     words->add_flag("--resize", options->resize, "Make it N for all, whatever they say");
     words->add_flag("--shared", options->shared, "Together with other --shared, not with the rest");
-    add_span(*words, "--once", options->once, "Only the first within this time");
-    add_span(*words, "--cooldown", options->cooldown, "At least so long after the last one began");
+    add_span(*words, "--once", options->once, "Only the first within this time", least_window);
+    add_span(*words, "--cooldown", options->cooldown, "At least so long after the last one began",
+             least_window);
     add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min");
     add_engine_options(*words, options->engine);
     add_whole(*words, "--busy-code", options->busy_code, {0, 255}, "Exit code for busy");
