@@ -76,7 +76,6 @@ void furnish(house& all) {
     // another one's name is a word like any other.
     top.allow_extras();
     top.require_subcommand(0, 1);
-    top.footer(examples);
     add_run(top, all.all, all.command);
     add_lock(top, all.all);
     add_limit(top, all.all);
@@ -92,7 +91,10 @@ void furnish(house& all) {
     add_completion(top, all.all);
     add_manual(top, all.all);
     // Answered by read_words(); here it is for the list, the manual and the completions.
-    top.add_subcommand("help", "Show what a command takes")->add_option("COMMAND");
+    CLI::App* const help = top.add_subcommand("help", "Show what a command takes");
+    help->add_option("COMMAND");
+    help->footer("Example:\n  holdfast help lock break\n");
+    top.footer(examples);  // the last: commands that were added after it would have it too
 }
 
 request misuse(const CLI::App& top, std::string_view why) {

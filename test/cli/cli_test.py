@@ -52,6 +52,8 @@ class CommandLine(Case):
                             ("help_doctor", ["doctor", "--help"]),
                             ("help_top", ["top", "--help"]),
                             ("help_completion", ["completion", "--help"]),
+                            ("help_completion_bash", ["completion", "bash", "--help"]),
+                            ("help_help", ["help", "help"]),
                             ("help_bench", ["bench", "--help"]),
                             ("help_bench_locks", ["bench", "locks", "--help"]),
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
