@@ -68,7 +68,9 @@ std::string unknown_option(const CLI::App& words, const std::string& word) {
     const std::string_view name = name_in(word);
     std::string near = did_you_mean(name, all);
     if (near.empty() && known_below(words, name)) near = "; it stands after the command's name";
-    if (near.empty() && has_places(words)) near = how_to_say(words, name);
+    if (near.empty() && has_places(words)) {
+        near = how_to_say(words, word.contains("://") ? name : std::string_view(word));
+    }
     return fmt::format("{} has no option '{}'{}", full_name(words), name, near);
 }
 

@@ -131,6 +131,8 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("lock", "ls", "--eng", "redis:"), "did you mean '--engine'?")
         self.expect_misuse(holdfast("--engine", "redis:", "lock", "ls"),
                            "has no option '--engine'; it stands after the command's name")
+        self.expect_misuse(holdfast("lock", "show", "-a=b"),
+                           "has no option '-a'; if that is a name: holdfast lock show -- -a=b")
 
     def test_the_name_of_a_command_is_a_word_like_any_other_after_a_command(self):
         engine = ("--engine", f"sqlite:{self.directory()}/a.db")
