@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/sweeper.hpp"
 
+#include "start_line.hpp"
+
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -39,9 +41,11 @@ sweeper::sweeper(after whom, const std::function<void()>& sweep) {
     const descriptor reads(ends[0]);
     descriptor writes(ends[1]);
     if (whom == after::us_and_our_programs) ::fcntl(writes.get(), F_SETFD, 0);
+    start_line start;
     const pid_t pid = ::fork();
     if (pid == 0) wait_and_sweep(reads.get(), sweep);
     if (pid < 0) return;
+    start.wait();
     line_ = std::move(writes);
     process_ = pid;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/guardian.hpp"
 
+#include "start_line.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -76,12 +78,14 @@ result<guardian> guardian::start() {
     }
     descriptor reads(ends[0]);
     descriptor writes(ends[1]);
+    start_line start;
     const pid_t pid = ::fork();
     if (pid == 0) stand_guard(reads.get());
     if (pid < 0) {
         return fail(errc::unavailable, fmt::format("cannot start a process: {}",
                                                    std::generic_category().message(errno)));
     }
+    start.wait();
     return guardian(std::move(writes), pid);
 }
 
