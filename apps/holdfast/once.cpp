@@ -54,7 +54,8 @@ void add_once(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<once_command_options>();
     CLI::App* words = to.add_subcommand("once", "Be the first within a time, or not; for scripts");
     words->add_option("KEY", options->key, "What shall be done once")->required();
-    add_span(*words, "--window", options->window, "How long the first one's mark stays");
+    add_span(*words, "--window", options->window, "How long the first one's mark stays",
+             std::chrono::milliseconds(1));
     words->add_option("--record", options->record, "Kept for those who come later, and printed")
         ->type_name("TEXT");
     add_engine_options(*words, options->engine);

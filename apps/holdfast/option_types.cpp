@@ -69,9 +69,10 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
 }
 
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
-                      const std::string& help) {
+                      const std::string& help, duration least) {
     return add_parsed(
-               to, name, parse_span, [&target](duration d) { target = d; }, help)
+               to, name, [least](std::string_view text) { return parse_span_from(text, least); },
+               [&target](duration d) { target = d; }, help)
         ->type_name("TIME")
         ->default_str(show_span(target));
 }

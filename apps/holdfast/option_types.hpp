@@ -28,10 +28,11 @@ struct whole_range {
 CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
                        const std::string& help);
 
+/// Not shorter than `least`.
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
-                      const std::string& help);
+                      const std::string& help, duration least = duration::zero());
 
-/// One that may be left out, but not be shorter than `least`.
+/// One that may be left out.
 CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
                       const std::string& help, duration least = duration::zero());
 

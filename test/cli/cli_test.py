@@ -197,6 +197,17 @@ class CommandLine(Case):
         self.expect_one_sentence(holdfast("limit", "take", "a", "--rate", "1/day", "--burst",
                                           "1000000000"), USAGE, "--burst: the bucket would need")
 
+    def test_a_time_that_is_too_short_is_answered_with_the_least(self):
+        for words, option, least in (
+                (("once", "a"), "--window", "1ms"),
+                (("run", "a"), "--once", "1ms"),
+                (("run", "a"), "--cooldown", "1ms"),
+                (("top",), "--every", "10ms"),
+                (("lock", "watch"), "--every", "10ms")):
+            with self.subTest(words=words, option=option):
+                self.expect_misuse(holdfast(*words, option, "0s"),
+                                   f"{option}: '0s' is too short; the least is {least}")
+
     def test_a_number_with_zeros_before_it_is_no_octal_one(self):
         done = holdfast("limit", "peek", "a", "--rate", "9/min", "--amount", "010", "--engine",
                         f"sqlite:{self.directory()}/a.db")

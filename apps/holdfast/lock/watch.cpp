@@ -163,7 +163,7 @@ void add_lock_watch(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<watch_options>();
     CLI::App* words = to.add_subcommand("watch", "Say each change, as it happens");
     words->add_option("PREFIX", options->name, "Only names that begin so");
-    add_span(*words, "--every", options->every, "How often to look");
+    add_span(*words, "--every", options->every, "How often to look", 10ms);
     add_wait(*words, "--for", options->length, "How long to watch, or forever");
     add_look_options(*words, *options);
     words->footer(

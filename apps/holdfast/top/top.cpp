@@ -176,7 +176,7 @@ void add_top(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<top_options>();
     CLI::App* words = to.add_subcommand("top", "Watch an engine live: leases, waiters, rates");
     words->add_option("PREFIX", options->prefix, "Only names that begin so");
-    add_span(*words, "--every", options->every, "How often to look");
+    add_span(*words, "--every", options->every, "How often to look", 10ms);
     add_whole(*words, "--frames", options->frames, {0, 1'000'000}, "End after so many pictures")
         ->default_str("until q");
     add_engine_options(*words, options->engine);
