@@ -76,6 +76,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     if (!reply) {
         // A line that is full is an answer, too.
         word.said = reply.error() == errc::busy ? kind::no : kind::failed;
+        word.unraised = raising;
         word.why = std::move(reply.error());
         return;
     }
@@ -86,6 +87,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     if (agrees && now >= believed_until(sent_, ttl)) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "answered when the lease would have run out"};
+        word.unraised = raising;
         // One that holds the lease keeps what it can get; it gives all of it back.
         const auto* given = std::get_if<answer::granted>(&*reply);
         if (given != nullptr && !won_) {
@@ -205,7 +207,7 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
     for (std::size_t node = 0; node < plan_.nodes; ++node) {
         if (unknown_) break;
         const bool gives_up = asked.otherwise == ask::when_busy::refuse;
-        if (words_[node].said == kind::yes && !mutation("lost_votes_stay")) {
+        if (has_granted(words_[node]) && !mutation("lost_votes_stay")) {
             undo(node, out);
             out.sends.back().insists = gives_up;
         }
@@ -351,6 +353,11 @@ bool quorum_machine::doubtful(const node_word& word) {
     return word.said == kind::failed && word.why && *word.why == errc::outcome_unknown;
 }
 
+// As far as it said itself. One that could not take the quorum's fence still has what it granted.
+bool quorum_machine::has_granted(const node_word& word) {
+    return word.said == kind::yes || (word.unraised && !doubtful(word));
+}
+
 bool quorum_machine::in_doubt() const {
     return std::ranges::any_of(words_, &quorum_machine::doubtful);
 }
@@ -361,7 +368,7 @@ bool quorum_machine::is_known_somewhere() const {
     const auto* asked = std::get_if<ask::acquire>(&plan_.request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
            std::ranges::any_of(words_, [](const node_word& w) {
-               return w.said == kind::yes || (w.said == kind::no && !w.why);
+               return has_granted(w) || (w.said == kind::no && !w.why);
            });
 }
 

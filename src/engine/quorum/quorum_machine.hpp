@@ -57,11 +57,12 @@ struct node_word {
     };
     kind said = kind::skipped;
     fencing_token fence = {};
-    bool raised = false;   ///< Gives no fence up to the quorum's any more.
-    bool raising = false;  ///< Was told to, and has not answered.
-    bool found = false;    ///< There was something to release or to leave.
-    std::string reason{};  ///< Of a `lost`.
-    answer::busy seen{};   ///< Of a `no` to an acquire.
+    bool raised = false;    ///< Gives no fence up to the quorum's any more.
+    bool raising = false;   ///< Was told to, and has not answered.
+    bool unraised = false;  ///< Could not: it has granted the name, but is no vote.
+    bool found = false;     ///< There was something to release or to leave.
+    std::string reason{};   ///< Of a `lost`.
+    answer::busy seen{};    ///< Of a `no` to an acquire.
     std::optional<error> why{};
 };
 
@@ -124,6 +125,7 @@ private:
     void tell(result<lease_reply> outcome, step& out);
     [[nodiscard]] std::size_t count(kind said) const;
     [[nodiscard]] static bool doubtful(const node_word& word);
+    [[nodiscard]] static bool has_granted(const node_word& word);
     [[nodiscard]] bool in_doubt() const;
     [[nodiscard]] bool is_known_somewhere() const;
     [[nodiscard]] error no_majority() const;

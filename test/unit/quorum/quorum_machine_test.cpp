@@ -147,6 +147,22 @@ TEST_F(quorum_of, a_node_that_lost_the_lease_before_it_was_raised_has_no_vote) {
     EXPECT_THAT(undone(end), ElementsAre(Pair(1, 9)));
 }
 
+// Found by the simulation, seed 118113: a node without memory granted, and could not be raised.
+TEST_F(quorum_of, a_node_that_could_not_be_raised_has_no_vote_and_is_undone) {
+    auto m = five(acquire());
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(0, granted(3), soon));
+    static_cast<void>(m.on_answer(1, busy(), soon));
+    static_cast<void>(m.on_answer(2, away(), soon));
+    static_cast<void>(m.on_answer(3, granted(4), soon));
+    EXPECT_THAT(raised(m.on_answer(4, granted(9), soon)), ElementsAre(Pair(0, 9), Pair(3, 9)));
+    static_cast<void>(m.on_answer(3, renewed(), soon));
+    const auto last = m.on_answer(0, fail(errc::unavailable, "no memory"), soon);
+    ASSERT_TRUE(last.outcome);
+    EXPECT_FALSE(says<answer::granted>(last));
+    EXPECT_THAT(undone(last), ElementsAre(Pair(0, 9), Pair(3, 9), Pair(4, 9)));
+}
+
 TEST_F(quorum_of, without_fences_needs_no_raise) {
     quorum_machine m({.request = acquire(), .nodes = 3, .fencing = false});
     static_cast<void>(m.start(vote_start));
