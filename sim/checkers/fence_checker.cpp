@@ -23,12 +23,12 @@ void fence_checker::see(const seen::holding_began& e) {
         complain(e.at, fmt::format("'{}': fence {} was given twice", e.name, fence));
     }
     const auto at_call = largest_at_call_.find(e.call);
-    line& mine = lines_[{e.name, e.process}];
-    const bool passed_on = !total_ && fence == mine.last + 1;
-    const std::uint64_t before = passed_on                           ? mine.before
+    const auto line = lines_.extract({e.name, e.process, fence - 1});
+    const bool passed_on = !total_ && line;
+    const std::uint64_t before = passed_on                           ? line.mapped()
                                  : at_call != largest_at_call_.end() ? at_call->second
                                                                      : 0;
-    mine = {.last = fence, .before = before};
+    lines_[{e.name, e.process, fence}] = before;
     if (fence <= before) {
         complain(e.at, fmt::format("'{}': fence {} was given to process {}, which asked after "
                                    "fence {} had been given",

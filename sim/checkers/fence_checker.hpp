@@ -3,10 +3,11 @@
 
 #include "checker.hpp"
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 
 /// Fences strictly grow from one holding of a name to the next, and never repeat.
 ///
@@ -32,14 +33,18 @@ private:
         std::uint64_t largest = 0;
         std::set<std::uint64_t> given;
     };
-    /// A program's holdings of a name that followed each other.
-    struct line {
-        std::uint64_t last = 0;    ///< The last one's fence.
-        std::uint64_t before = 0;  ///< The largest when the first of them was asked for.
+    /// The last of a program's holdings of a name that followed each other. It may have several
+    /// such lines at once, where a lease that it believes in is not the engine's any more.
+    struct last_of_line {
+        std::string name;
+        unsigned process = 0;
+        std::uint64_t fence = 0;
+        friend auto operator<=>(const last_of_line&, const last_of_line&) = default;
     };
     const bool total_;
     std::map<std::string, record> by_name_;
-    std::map<std::pair<std::string, unsigned>, line> lines_;
+    /// The largest fence when the first of the line was asked for.
+    std::map<last_of_line, std::uint64_t> lines_;
     std::map<std::uint64_t, std::uint64_t> largest_at_call_;
 };
 
