@@ -7,6 +7,7 @@
 #include "core/mutation.hpp"
 #include "engine/redis/grant_message.hpp"
 #include "engine/redis/replica_word.hpp"
+#include "redis/earlier_try.hpp"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@ struct remote_store::conversation {
     unsigned trip = 0;
     bool waits = false;     ///< For an answer.
     bool was_sent = false;  ///< This trip's commands, on any connection.
+    bool in_doubt = false;  ///< … and once without an answer.
     bool over = false;
     bool confirming = false;  ///< Only the replicas' word is missing.
     moment written{};         ///< When the server carried it out.
@@ -102,7 +104,7 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
 
 void remote_store::next_trip(const talk& one) {
     ++one->trip;
-    one->was_sent = false;
+    one->was_sent = one->in_doubt = false;
     one->talk.speak(one->talk.may_wait() ? std::string_view(channel_) : std::string_view());
     one->batch = copy_of(one->talk.commands());
     if (host_.time().now() >= one->give_up) {
@@ -151,12 +153,13 @@ void remote_store::hear_replies(const talk& one, unsigned trip, std::vector<repl
         return;
     }
     if (says(replies[0], "READONLY")) {  // it did nothing: the new master is asked
-        one->was_sent = false;
+        one->was_sent = one->in_doubt;
         waiting_.push_back(one);
         reset();
         return;
     }
     std::vector<result<reply>> answers(replies.begin(), replies.end());
+    if (one->in_doubt) std::ranges::for_each(answers, redis::keep_in_doubt);
     finish_trip(one, answers);
 }
 
@@ -228,6 +231,7 @@ void remote_store::reset() {
         if (one->confirming) {
             answer(one, unconfirmed(name_of(one->request), "the connection ended"));
         } else if (std::ranges::all_of(one->batch, &wire_command::may_repeat)) {
+            one->in_doubt = true;
             waiting_.push_back(one);
         } else {
             fail_trip(one, errc::outcome_unknown, "the connection ended");

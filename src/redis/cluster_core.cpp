@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redis/cluster_core.hpp"
 
+#include "redis/earlier_try.hpp"
 #include "redis/redirect.hpp"
 
 #include <algorithm>
@@ -138,9 +139,8 @@ bool cluster_core::rest(step why, const errand& way, time_point give_up) {
     return until < give_up && thread_.pause_until(until);
 }
 
-// An earlier try may have been carried out: no later failure can make that untrue.
 result<reply> cluster_core::final_answer(const errand& way, result<reply> answer) {
-    if (way.was_sent && !answer) answer.error().code = errc::outcome_unknown;
+    if (way.was_sent) keep_in_doubt(answer);
     return answer;
 }
 

@@ -2,6 +2,7 @@
 //
 // The link's own thread: it connects, it reads when callers have handed the role over, and it tells
 // the outcomes of submitted commands. It sleeps when callers do their own I/O.
+#include "redis/earlier_try.hpp"
 #include "redis/encode.hpp"
 #include "redis/link.hpp"
 
@@ -282,8 +283,7 @@ void link::finish(std::unique_ptr<async_ticket> t, ticket_list& spent) {
 void link::deliver(async_ticket& t) {
     result<reply> answer = std::move(t.slots[t.loading ? 1 : 0]);
     if (t.loading && t.slots[0] && t.slots[0]->is_error()) answer = std::move(t.slots[0]);
-    // An earlier try may have been carried out: no later failure can make that untrue.
-    if (t.was_sent && !answer) answer.error().code = errc::outcome_unknown;
+    if (t.was_sent) keep_in_doubt(answer);
     t.done(std::move(answer));
 }
 

@@ -12,6 +12,7 @@
 // A connect that fails is an answer: nothing was sent, and the caller learns why without delay.
 #include "redis/server_link.hpp"
 
+#include "redis/earlier_try.hpp"
 #include "redis/encode.hpp"
 
 #include <array>
@@ -131,8 +132,7 @@ bool server_link::settle(std::span<const command> commands, std::span<result<rep
         for (std::size_t i = 0; i < which.size(); ++i) replies[which[i]] = std::move(answers[i]);
     }
     for (std::size_t i = 0; i < commands.size(); ++i) {
-        // An earlier try may have been carried out: no later failure can make that untrue.
-        if (was_sent[i] && !replies[i]) replies[i].error().code = errc::outcome_unknown;
+        if (was_sent[i]) keep_in_doubt(replies[i]);
     }
     return false;
 }
@@ -230,17 +230,15 @@ result<reply> server_link::transaction(std::span<const command> commands, time_p
         counts_->repeated.add();
     }
     result<reply>& last = answers.back();
-    if (!last) {
-        if (was_sent) last.error().code = errc::outcome_unknown;
-        return std::move(last);
-    }
-    if (!last->is_error()) return std::move(last);
     // EXECABORT says that a command was refused; the refusal itself says why. Put together as the
     // server does where it knows both.
     for (const result<reply>& r : answers) {
-        if (!r || !r->is_error() || &r == &last) continue;
-        return reply::error("EXECABORT Transaction discarded because of: " + r->text());
+        if (!last || !last->is_error() || &r == &last) break;
+        if (!r || !r->is_error()) continue;
+        last = reply::error("EXECABORT Transaction discarded because of: " + r->text());
+        break;
     }
+    if (was_sent) keep_in_doubt(last);
     return std::move(last);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -137,6 +138,36 @@ TEST_F(redis_faults, an_idempotent_command_survives_a_lost_connection) {
     EXPECT_EQ(stored("k"), 7);
     EXPECT_EQ(r.value(), reply::status("OK"));
     EXPECT_GE(engine_->statistics().repeated, 1U);
+}
+
+// By either face: the first try is carried out, and for the second there is no memory.
+TEST_F(redis_faults, an_idempotent_command_that_is_refused_the_second_time_is_unknown) {
+    const auto by_waiting = [&](const command& c) { return run(c, 10s); };
+    const auto by_submitting = [&](const command& c) {
+        std::promise<result<reply>> told;
+        engine_->submit(c, in(10s), [&](result<reply> r) { told.set_value(std::move(r)); });
+        return told.get_future().get();
+    };
+    for (const std::function<result<reply>(const command&)>& ask :
+         {std::function(by_waiting), std::function<result<reply>(const command&)>(by_submitting)}) {
+        ASSERT_TRUE(run(words("PING")));
+        const auto lost = engine_->statistics().disconnects;
+        proxy_->cut_replies_after(0);
+        std::thread healer([&] {
+            test::wait_for("the loss", [&] { return engine_->statistics().disconnects > lost; });
+            server_->raw("CONFIG", "SET", "maxmemory", "1");
+            proxy_->pass();
+        });
+        const auto set = words("SET", "k", 7);
+        const auto r = ask(set.idempotent());
+        healer.join();
+        server_->raw("CONFIG", "SET", "maxmemory", "0");
+        EXPECT_EQ(stored("k"), 7);
+        ASSERT_FALSE(r) << to_string(*r);
+        EXPECT_EQ(r.error(), errc::outcome_unknown) << r.error().detail;
+        EXPECT_NE(r.error().detail.find("OOM"), std::string::npos) << r.error().detail;
+        server_->raw("DEL", "k");
+    }
 }
 
 TEST_F(redis_faults, a_reply_cut_in_the_middle_of_a_frame_is_unknown_and_the_rest_stays_answered) {
