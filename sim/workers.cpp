@@ -5,6 +5,7 @@
 
 #include <holdfast/clock.hpp>
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -54,6 +56,9 @@ void note_failure(const campaign& what, blackboard& board, std::uint64_t seed) {
     const std::size_t place = board.failures.fetch_add(1);
     if (place < most_failures) board.all_failed[place] = seed;
     if (!what.go_on || place + 1 >= most_failures) board.stop = true;
+    // A long run that is broken off has told what it found.
+    const bool on_a_bar = ::isatty(STDERR_FILENO) != 0;
+    if (what.go_on) fmt::print(stderr, "{}seed {} fails\n", on_a_bar ? "\r\x1b[K" : "", seed);
 }
 
 void work(const campaign& what, blackboard& board, std::size_t me) {
