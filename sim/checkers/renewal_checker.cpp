@@ -31,11 +31,12 @@ void renewal_checker::see(const seen::request_sent& e) {
         complain(e.at, fmt::format("process {} renews '{}', which it has given back", e.process,
                                    kept->name.value()));
     }
-    const auto found = std::ranges::find_if(open_, [&](const auto& one) {
+    // Where a server was replaced unawares, a program may have two with the same fence.
+    const bool believed = std::ranges::any_of(open_, [&](const auto& one) {
         return one.second.process == e.process && one.second.fence == kept->fence.value &&
-               one.second.name == kept->name.value();
+               one.second.name == kept->name.value() && one.second.who->believes();
     });
-    if (found == open_.end() || !found->second.who->believes()) {
+    if (!believed) {
         complain(e.at, fmt::format("process {} renews fence {} of '{}', in which nobody believes",
                                    e.process, kept->fence.value, kept->name.value()));
     }
