@@ -274,6 +274,16 @@ class Doctor(Case):
         self.assertIn("this user may only read it: what is held can be seen", found["text"])
         self.assertIn("let this user write the file", found["mend"])
 
+    def test_of_a_damaged_file_it_is_said_what_to_do(self):
+        file = self.directory() / "leases.db"
+        self.examine(f"sqlite:{file}", SUCCESS)
+        with open(file, "r+b") as bytes_of_it:
+            bytes_of_it.seek(4100)
+            bytes_of_it.write(b"x" * 9000)
+        found = self.examine(f"sqlite:{file}", FAILURE)["lease"]
+        self.assertEqual(found["text"], "the database is damaged")
+        self.assertIn("end all that use it, and move it away", found["mend"])
+
     def test_memory_excludes_nobody_else(self):
         found = self.examine("memory:", FAILURE)
         self.assertEqual(self.levels(found), {"engine": "unsafe"})

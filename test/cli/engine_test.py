@@ -268,6 +268,17 @@ class EngineChoice(Case):
         self.assertTrue(detail.endswith(" (SQLite, opening: file is not a database, code 26)"),
                         detail)
 
+    def test_a_damaged_file_is_called_so_and_what_to_do_is_said(self):
+        file = Sqlite()
+        self.addCleanup(file.close)
+        holdfast("run", "a", "--", "true", HOLDFAST_ENGINE=file.url)
+        with open(file.file, "r+b") as bytes_of_it:
+            bytes_of_it.seek(4100)
+            bytes_of_it.write(b"x" * 9000)
+        self.expect_one_sentence(holdfast("run", "a", "--", "true", HOLDFAST_ENGINE=file.url),
+                                 UNKNOWN, "the database is damaged: end all that use it, and move "
+                                 "it away")
+
     def test_a_full_disk_is_one_sentence(self):
         place = self.directory()
         script = (f"mount -t tmpfs -o size=16k none {place} || exit 77; "

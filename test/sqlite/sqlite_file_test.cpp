@@ -197,6 +197,16 @@ TEST_F(sqlite_file, that_lost_a_table_is_corrupt) {
     EXPECT_EQ(ask_of(*store, acquiring("job", owner())).error(), errc::corrupt);
 }
 
+TEST_F(sqlite_file, that_is_damaged_is_called_so_and_what_to_do_is_said) {
+    ASSERT_TRUE(is_granted(ask_of(*store_on({.path = path()}), acquiring("job", owner()))));
+    std::fstream bytes(path(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(4100);  // behind the page that says what is where
+    bytes << std::string(9000, 'x') << std::flush;
+    const error why = refusal({.path = path()});
+    EXPECT_EQ(why, errc::corrupt);
+    EXPECT_THAT(why.detail, HasSubstr("is damaged: end all that use it, and move it away"));
+}
+
 TEST_F(sqlite_file, that_was_replaced_is_opened_anew) {
     const auto store = store_on({.path = path()});
     const auto who = owner();

@@ -29,6 +29,10 @@ bool is_forbidden(const error& why) {
            why.detail.find("The user executing the script can't") != std::string::npos;
 }
 
+bool is_damage(const error& why, const trial_plan& plan) {
+    return plan.in_a_file && why.code == errc::corrupt;
+}
+
 std::string mend_for(const error& why, const trial_plan& plan) {
     if (plan.in_a_file) {
         return why.code == errc::denied ? "let this user write the file and its directory" : "";
@@ -53,7 +57,13 @@ finding refused(std::string about, const trial_plan& plan, const error& why) {
     std::string text = doctors_words(why.detail);
     const std::string again = plan.where + ": ";  // an engine in a file begins with its name
     if (text.starts_with(again)) text.erase(0, again.size());
-    return {level::unsafe, std::move(about), plan.where, std::move(text), mend_for(why, plan)};
+    std::string mend = mend_for(why, plan);
+    // Of a file that is damaged, the engine itself says what to do.
+    if (const auto colon = text.find(": "); is_damage(why, plan) && colon != std::string::npos) {
+        mend = text.substr(colon + 2);
+        text.resize(colon);
+    }
+    return {level::unsafe, std::move(about), plan.where, std::move(text), std::move(mend)};
 }
 
 bool is_waited_for(client& on, const std::string& name) {

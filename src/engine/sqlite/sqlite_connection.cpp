@@ -93,6 +93,7 @@ void sqlite_connection::close() noexcept {
     for (statement& one : statements_) one.reset();
     db_.reset();
     only_read_.reset();
+    sick_.reset();
     in_transaction_ = false;
 }
 
@@ -217,14 +218,18 @@ error sqlite_connection::failed(int code, deed doing) {
     const int kind = code & 0xFF;
     const bool sick = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_IOERR ||
                       kind == SQLITE_CANTOPEN;
-    if (sick && !in_transaction_) close();
+    if (sick && !in_transaction_) {
+        close();
+        sick_ = why;
+    }
     return why;
 }
 
-// After trouble with the file, what follows in the same turn finds it closed.
+// After trouble with the file, what follows in the same turn finds it closed: by that trouble.
 error sqlite_connection::closed() const {
-    return {errc::unavailable,
-            fmt::format("sqlite:{}: closed after an error; it is opened anew", options_.path)};
+    return sick_.value_or(
+        error{errc::unavailable,
+              fmt::format("sqlite:{}: closed after an error; it is opened anew", options_.path)});
 }
 
 error sqlite_connection::unknown() const {

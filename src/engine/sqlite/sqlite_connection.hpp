@@ -83,6 +83,7 @@ private:
     handle db_;
     std::array<statement, sql::sentence_count> statements_;  // closed before the database
     std::optional<error> only_read_;  // why it cannot be written, if that is so
+    std::optional<error> sick_;       // what it was closed after, until it is opened anew
     bool in_transaction_ = false;
     std::int64_t ahead_ = 0;  // of the clock's own time, µs
     std::int64_t noted_ = 0;  // when the time was last written down

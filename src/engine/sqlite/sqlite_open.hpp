@@ -48,8 +48,8 @@ struct database {
     std::optional<error> only_read;
 };
 
-/// Errors: invalid_argument (no such directory), denied, corrupt (not ours), unsupported (a network
-/// file system, another version), unavailable.
+/// Errors: invalid_argument (no such directory, no regular file, several names), denied, corrupt
+/// (not ours, or damaged), unsupported (a network file system, another version), unavailable.
 [[nodiscard]] result<database> open_database(const sqlite_options& options, const hooks& use);
 
 /// One number that a statement answers.

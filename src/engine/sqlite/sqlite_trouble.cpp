@@ -86,8 +86,11 @@ error explained(sqlite3* db, int code, std::string_view path, deed doing) {
         case SQLITE_CONSTRAINT:
         case SQLITE_MISMATCH:
         case SQLITE_CORRUPT:
-            return {errc::corrupt, fmt::format("sqlite:{}: the database is damaged: {}", path,
-                                               ::sqlite3_errmsg(db))};
+            return {errc::corrupt,
+                    fmt::format("sqlite:{}: the database is damaged: end all that use it, and move "
+                                "it away with the files beside it; a new one is made, and the "
+                                "leases in this one are lost",
+                                path)};
         case SQLITE_IOERR:
             if (system_errno == ENOSPC || system_errno == EDQUOT) {
                 return {errc::unavailable,
