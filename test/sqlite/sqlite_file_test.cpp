@@ -222,6 +222,18 @@ TEST_F(sqlite_file, that_was_replaced_is_opened_anew) {
     });
 }
 
+TEST_F(sqlite_file, that_is_named_by_a_symbolic_link_has_all_its_files_beside_the_real_one) {
+    std::filesystem::create_directory(path("links"));
+    std::filesystem::create_symlink(path(), path("links/leases.db"));
+    auto direct = open("sqlite:" + path()).value();
+    auto linked = open("sqlite:" + path("links/leases.db")).value();
+    const auto held = linked.mutex("job").try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(direct.mutex("job").try_acquire().error(), errc::busy);
+    EXPECT_TRUE(std::filesystem::exists(path("leases.db-alive")));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("links")), {}), 1);
+}
+
 TEST_F(sqlite_file, is_not_used_by_a_child_of_fork) {
     const auto store = store_on({.path = path()});
     const auto who = owner();

@@ -156,7 +156,8 @@ result<void> sqlite_connection::open() {
     if (!opened) return std::unexpected(std::move(opened.error()));
     db_ = std::move(opened->db);
     only_read_ = std::move(opened->only_read);
-    if (!only_read_) life_.open(options_.path);
+    // Beside the real file: whoever came by a symbolic link must find it there too.
+    if (!only_read_) life_.open(::sqlite3_db_filename(db_.get(), "main"));
     return set_clock();
 }
 

@@ -198,9 +198,17 @@ result<handle> open_to_write(const sqlite_options& options, const hooks& use) {
     return db;
 }
 
+// SQLite keeps its files beside the real one, wherever a symbolic link to that is.
+std::string beside(const std::string& path, std::string_view end) {
+    std::error_code none;
+    const auto real = std::filesystem::canonical(path, none);
+    std::string file = none ? path : real.string();
+    return file.append(end);
+}
+
 bool has_log(const std::string& path) {
     std::error_code none;
-    const auto size = std::filesystem::file_size(path + "-wal", none);
+    const auto size = std::filesystem::file_size(beside(path, "-wal"), none);
     return !none && size > 0;
 }
 
@@ -286,7 +294,7 @@ result<handle> open_copy(const std::string& path, const hooks& use) {
 result<handle> look_at(const std::string& path, const hooks& use) {
     const bool logged = has_log(path);
     std::error_code none;
-    if (logged && !std::filesystem::exists(path + "-shm", none)) {
+    if (logged && !std::filesystem::exists(beside(path, "-shm"), none)) {
         return fail(errc::unavailable,
                     fmt::format("sqlite:{}: it was not closed properly: one who may write it must "
                                 "use it before others can read it",
