@@ -9,6 +9,7 @@ import os
 import signal
 import stat
 import subprocess
+from pathlib import Path
 
 import ground
 from ground import (BUSY, FAILURE, LOST, NOT_EXECUTABLE, NOT_FOUND, SUCCESS, USAGE, Case, Redis,
@@ -172,6 +173,16 @@ class Run:
         held.send_signal(signal.SIGCONT)
         self.assertEqual(held.wait(30), LOST)
         self.assertIn("'a' was lost", held.stderr.read())
+
+    def test_a_command_that_is_stopped_alone_keeps_its_lease(self):
+        held = self.start_it("a", "--ttl", "600ms", "--", "sh", "-c",
+                             f"echo $$ > {self.work}/pid; kill -STOP $$; exit 7")
+        (command,) = self.pids("pid")
+        status = Path(f"/proc/{command}/status")
+        wait_until(lambda: "State:\tT" in status.read_text(encoding="ascii"), "it is stopped")
+        self.assertEqual(self.run_it("a", "--wait", "2s", "--", "true").returncode, BUSY)
+        os.kill(command, signal.SIGCONT)
+        self.assertEqual(held.wait(30), 7)
 
     def test_when_the_engine_fails_the_command_is_asked_to_end_in_time(self):
         script = (f"trap 'echo asked; exit 0' TERM; echo $$ > {self.work}/pid; "
