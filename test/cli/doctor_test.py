@@ -219,6 +219,13 @@ class Doctor(Case):
         self.assertEqual(self.levels(found), {"file": "unsafe"})
         self.assertEqual(found["file"]["text"], "it is no SQLite file")
 
+    def test_a_file_that_was_half_made_is_not_another_programs(self):
+        file = self.directory() / "leases.db"
+        with contextlib.closing(sqlite3.connect(file)) as half:
+            half.execute("PRAGMA journal_mode = WAL")
+        self.assertEqual(file.stat().st_size, 4096)
+        self.assertEqual(self.examine(f"sqlite:{file}", SUCCESS)["lease"]["level"], "good")
+
     def test_another_programs_database_is_said_and_nothing_is_advised_for_it(self):
         file = self.directory() / "orders.db"
         with contextlib.closing(sqlite3.connect(file)) as others:
@@ -227,6 +234,23 @@ class Doctor(Case):
         self.assertEqual(self.levels(found), {"file": "unsafe"})
         self.assertIn("another program's", found["file"]["text"])
         self.assertEqual(found["file"]["mend"], "name another file")
+
+    def test_what_is_not_a_regular_file_is_said(self):
+        pipe = self.directory() / "leases.db"
+        os.mkfifo(pipe)
+        for file in (pipe, "/dev/null"):
+            found = self.examine(f"sqlite:{file}", FAILURE)
+            self.assertEqual(self.levels(found), {"file": "unsafe"})
+            self.assertEqual(found["file"]["text"], "it is not a regular file")
+
+    def test_a_file_with_two_names_is_unsafe(self):
+        file = self.directory() / "leases.db"
+        self.examine(f"sqlite:{file}", SUCCESS)
+        (file.parent / "same.db").hardlink_to(file)
+        found = self.examine(f"sqlite:{file}", FAILURE)
+        self.assertEqual(self.levels(found), {"file": "unsafe"})
+        self.assertIn("hard links", found["file"]["text"])
+        self.assertIn("remove the other names", found["file"]["mend"])
 
     def test_a_trouble_is_said_once_and_names_its_file_once(self):
         place = self.directory()

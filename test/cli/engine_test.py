@@ -120,6 +120,30 @@ class EngineChoice(Case):
         holdfast("run", "a", "--", "true", HOME=str(home), XDG_STATE_HOME=None)
         self.assertTrue((home / ".local/state/holdfast/holdfast.db").exists())
 
+    def test_what_is_not_a_regular_file_is_refused_at_once(self):
+        pipe = self.directory() / "leases.db"
+        os.mkfifo(pipe)
+        for file in (pipe, "/dev/null", "/dev/full"):
+            for words in (("run", "a", "--", "echo", "x"), ("lock", "ls")):
+                with self.subTest((file, words)):
+                    self.expect_one_sentence(
+                        holdfast(*words, HOLDFAST_ENGINE=f"sqlite:{file}"), USAGE,
+                        f"sqlite:{file}: this is not a regular file: name another one")
+        self.assertEqual(os.listdir(pipe.parent), [pipe.name])
+        self.assertFalse(any(Path("/dev").glob("null-*")) or any(Path("/dev").glob("full-*")))
+
+    def test_a_file_with_two_names_has_no_two_holders(self):
+        file = Sqlite()
+        self.addCleanup(file.close)
+        same = Path(file.directory) / "same.db"
+        ready = self.directory() / "ready"
+        self.start("run", "a", "--engine", file.url, "--", "sh", "-c",
+                   f"touch {ready}; exec sleep 100")
+        wait_until(ready.exists, "it is held")
+        same.hardlink_to(file.file)
+        self.expect_one_sentence(holdfast("run", "a", "--engine", f"sqlite:{same}", "--", "echo",
+                                          "x"), USAGE, "hard links", "remove the other names")
+
     def test_a_file_without_permission_is_one_sentence(self):
         place = self.directory()
         place.chmod(0o755)
@@ -288,6 +312,17 @@ class EngineChoice(Case):
         if done.returncode in (1, 77):
             self.skipTest("allowed: needs to mount a small disk")
         self.expect_one_sentence(done, UNKNOWN, "the disk is full")
+
+    def test_a_file_that_a_full_disk_left_half_made_is_used_when_there_is_room(self):
+        done = self.on_a_small_disk(
+            "rm $DISK/leases.db*; dd if=/dev/zero of=$DISK/rest bs=1k count=384 2>/dev/null; "
+            "holdfast run a -- echo no; wc -c < $DISK/leases.db; "
+            "holdfast doctor; rm $DISK/rest; holdfast run a -- echo yes")
+        self.assertEqual(done.returncode, SUCCESS, done.stderr)
+        self.assertRegex(done.stderr, r"\Aholdfast: sqlite:\S+: the disk is full\n\Z")
+        size, finding, *_, last = done.stdout.splitlines()
+        self.assertEqual((size, last), ("4096", "yes"))
+        self.assertRegex(finding, "^unsafe  disk .* are free: a full disk grants")
 
     def test_without_a_home_there_is_no_usual_engine(self):
         self.expect_one_sentence(holdfast("lock", "ls", HOME=None, XDG_STATE_HOME=None), USAGE,

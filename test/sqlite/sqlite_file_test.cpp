@@ -97,6 +97,30 @@ TEST_F(sqlite_file, that_is_a_directory_is_refused) {
     EXPECT_THAT(why.detail, HasSubstr("directory"));
 }
 
+TEST_F(sqlite_file, that_is_not_a_regular_one_is_refused_and_nothing_is_made_beside_it) {
+    ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+    std::filesystem::create_symlink("/dev/full", path("device.db"));
+    for (const char* name : {"leases.db", "device.db"}) {
+        const error why = refusal({.path = path(name)});
+        EXPECT_EQ(why, errc::invalid_argument) << name;
+        EXPECT_THAT(why.detail, HasSubstr("not a regular file")) << name;
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("leases.db-journal")));
+    EXPECT_FALSE(std::filesystem::exists("/dev/full-journal"));
+}
+
+TEST_F(sqlite_file, that_has_two_names_is_refused_by_both_until_one_is_gone) {
+    ASSERT_TRUE(is_granted(ask_of(*store_on({.path = path()}), acquiring("job", owner()))));
+    std::filesystem::create_hard_link(path(), path("same.db"));
+    for (const char* name : {"leases.db", "same.db"}) {
+        const error why = refusal({.path = path(name)});
+        EXPECT_EQ(why, errc::invalid_argument) << name;
+        EXPECT_THAT(why.detail, HasSubstr("remove the other names")) << name;
+    }
+    std::filesystem::remove(path("same.db"));
+    EXPECT_TRUE(is_granted(ask_of(*store_on({.path = path()}), acquiring("more", owner()))));
+}
+
 // root may write everything, so this is asked of a process that is nobody.
 TEST_F(sqlite_file, that_may_only_be_read_is_denied) {
     ASSERT_TRUE(is_granted(ask_of(*store_on({.path = path()}), acquiring("job", owner()))));

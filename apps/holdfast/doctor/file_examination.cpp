@@ -49,23 +49,43 @@ bool may(int what, const fs::path& file) {
     return ::faccessat(AT_FDCWD, file.c_str(), what, AT_EACCESS) == 0;
 }
 
-// What keeps it from being a file of ours, by its first bytes (the SQLite file format).
+finding unfit_file(const fs::path& file, std::string why, std::string mend = "name another file") {
+    return {level::unsafe, "file", file.native(), std::move(why), std::move(mend)};
+}
+
+// What keeps it from being a file of ours before it is opened: a pipe would keep us waiting.
+std::optional<finding> examine_kind(const fs::path& file) {
+    struct stat seen{};
+    if (::stat(file.c_str(), &seen) != 0) return std::nullopt;
+    if (S_ISDIR(seen.st_mode)) return unfit_file(file, "it is a directory");
+    if (!S_ISREG(seen.st_mode)) return unfit_file(file, "it is not a regular file");
+    if (seen.st_nlink == 1) return std::nullopt;
+    return unfit_file(file,
+                      "it has other names too (hard links), and SQLite keeps a log beside each: "
+                      "there could be two holders at once",
+                      "remove the other names, or name another file");
+}
+
+// The same by its first bytes (the SQLite file format).
 std::optional<finding> examine_contents(const fs::path& file) {
+    constexpr std::size_t schema_at = 40;
     constexpr std::size_t id_at = 68;
-    const auto unfit = [&](std::string why) {
-        return finding{level::unsafe, "file", file.native(), std::move(why), "name another file"};
-    };
     std::error_code none;
-    if (fs::is_directory(file, none)) return unfit("it is a directory");
     std::array<char, id_at + 4> head{};
     std::ifstream bytes(file, std::ios::binary);
     if (!bytes || fs::file_size(file, none) == 0) return std::nullopt;
     bytes.read(head.data(), head.size());
     const std::string_view seen(head.data(), head.size());
-    if (!bytes || !seen.starts_with("SQLite format 3")) return unfit("it is no SQLite file");
+    if (!bytes || !seen.starts_with("SQLite format 3")) {
+        return unfit_file(file, "it is no SQLite file");
+    }
+    // Nothing was ever made in it: perhaps by us, when the disk became full.
+    if (seen.substr(schema_at, 4) == std::string_view("\0\0\0\0", 4)) return std::nullopt;
     // What was written last may be in the log alone: then SQLite has to look.
     const bool logged = fs::file_size(file.native() + "-wal", none) > 0 && !none;
-    if (!logged && !seen.ends_with("Hold")) return unfit("it is another program's database");
+    if (!logged && !seen.ends_with("Hold")) {
+        return unfit_file(file, "it is another program's database");
+    }
     return std::nullopt;
 }
 
@@ -177,6 +197,7 @@ findings examine_journal(const fs::path& file) {
 
 std::optional<finding> find_obstacle(const url& where) {
     const fs::path file = where.path;
+    if (auto found = examine_kind(file)) return found;
     if (auto found = examine_contents(file)) return found;
     if (auto found = examine_access(file)) return found;
     if (auto found = examine_network(file)) return found;

@@ -42,6 +42,27 @@ bool on_network(const std::string& path) {
     return std::ranges::find(shared, kind) != shared.end();
 }
 
+// Before SQLite touches it: to open a pipe waits for whoever writes into it, and beside a device
+// nothing may be made.
+result<void> check_kind(const std::string& path) {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) return {};  // not there yet, or SQLite says why not
+    if (S_ISDIR(about.st_mode)) return std::unexpected(cannot_open(EISDIR, path));
+    if (!S_ISREG(about.st_mode)) {
+        return fail(errc::invalid_argument,
+                    fmt::format("sqlite:{}: this is not a regular file: name another one", path));
+    }
+    // By two names it would have two logs, and so two holders at once.
+    if (about.st_nlink > 1) {
+        return fail(errc::invalid_argument,
+                    fmt::format("sqlite:{}: the file has other names too (hard links), and SQLite "
+                                "keeps a log beside each, so they would not exclude each other: "
+                                "remove the other names, or name another file",
+                                path));
+    }
+    return {};
+}
+
 void tell_now(sqlite3_context* context, int /*count*/, sqlite3_value** /*values*/) {
     const auto* use = static_cast<const hooks*>(::sqlite3_user_data(context));
     ::sqlite3_result_int64(context, use->now(use->self));
@@ -348,10 +369,7 @@ result<std::int64_t> ask_number(sqlite3* db, const std::string& text, const std:
 
 result<database> open_database(const sqlite_options& options, const hooks& use) {
     const std::string& path = options.path;
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) {
-        return std::unexpected(cannot_open(EISDIR, path));
-    }
+    if (auto fit = check_kind(path); !fit) return std::unexpected(std::move(fit.error()));
     if (on_network(path)) {
         return fail(errc::unsupported,
                     fmt::format("sqlite:{}: this is on a network file system, which cannot keep "
