@@ -39,10 +39,13 @@ std::string to_json(const std::string& key, const decision& seen) {
     out.put("key", key);
     out.put("allowed", seen.allowed);
     out.put("limit", seen.limit);
+    // More than there ever is: the engine was not even asked, so what is left now is not known.
+    if (!seen.allowed && seen.retry_after == decision::never) {
+        out.put("never", true);
+        return out.text();
+    }
     out.put("remaining", seen.remaining);
-    const bool never = !seen.allowed && seen.retry_after == decision::never;
-    if (never) out.put("never", true);
-    if (!seen.allowed && !never) out.put("retry_after_ms", in_ms(seen.retry_after));
+    if (!seen.allowed) out.put("retry_after_ms", in_ms(seen.retry_after));
     out.put("reset_after_ms", in_ms(seen.reset_after));
     return out.text();
 }
