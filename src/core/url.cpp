@@ -165,7 +165,8 @@ bool speaks_of_a_secret(std::string_view name) {
 result<url> parse_url(std::string_view text) {
     const auto colon = text.find(':');
     if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
-        return wrong("this is not a URL: it begins with a scheme, as in redis://localhost:6379");
+        return wrong(
+            "this is no URL of an engine: say sqlite:/path/of/a/file, redis://host, or another");
     }
     url out;
     for (const char c : text.substr(0, colon)) {

@@ -46,7 +46,8 @@ class EngineChoice(Case):
                 done = holdfast("lock", "ls", HOLDFAST_ENGINE=url)
                 self.expect_one_sentence(done, USAGE)
                 self.assertNotIn("hunter2", done.stderr)
-        self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rediss//x"), USAGE)
+        self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rediss//x"), USAGE,
+                                 "this is no URL of an engine: say sqlite:/path")
         self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rdis://x"), USAGE,
                                  "did you mean 'redis'?")
 
