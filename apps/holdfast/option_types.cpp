@@ -45,11 +45,19 @@ result<int> parse_whole(std::string_view text, whole_range range) {
                                                     range.least, range.most));
 }
 
-result<duration> parse_span_from(std::string_view text, duration least) {
+result<duration> parse_span_within(std::string_view text, duration least, duration most) {
     auto span = parse_span(text);
-    if (!span || *span >= least) return span;
-    return fail(errc::invalid_argument,
-                fmt::format("'{}' is too short; the least is {}", text, show_span(least)));
+    if (span && *span < least) {
+        return fail(errc::invalid_argument,
+                    fmt::format("'{}' is too short; the least is {}", text, show_span(least)));
+    }
+    // What is too long for any time is too long for this one: so its own bound is said.
+    const bool too_long = span ? *span > most : span.error().detail.contains("is too long");
+    if (too_long) {
+        return fail(errc::invalid_argument,
+                    fmt::format("'{}' is too long; the most is {}", text, show_span(most)));
+    }
+    return span;
 }
 
 result<duration> parse_wait(std::string_view text) {
@@ -69,18 +77,20 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
 }
 
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
-                      const std::string& help, duration least) {
+                      const std::string& help, duration least, duration most) {
     return add_parsed(
-               to, name, [least](std::string_view text) { return parse_span_from(text, least); },
+               to, name,
+               [=](std::string_view text) { return parse_span_within(text, least, most); },
                [&target](duration d) { target = d; }, help)
         ->type_name("TIME")
         ->default_str(show_span(target));
 }
 
 CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
-                      const std::string& help, duration least) {
+                      const std::string& help, duration least, duration most) {
     return add_parsed(
-               to, name, [least](std::string_view text) { return parse_span_from(text, least); },
+               to, name,
+               [=](std::string_view text) { return parse_span_within(text, least, most); },
                [&target](duration d) { target = d; }, help)
         ->type_name("TIME");
 }

@@ -28,13 +28,22 @@ struct whole_range {
 CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole_range range,
                        const std::string& help);
 
-/// Not shorter than `least`.
+/// The longest that parse_span() takes: a year.
+inline constexpr duration longest_span = std::chrono::hours(24 * 365);
+
+/// What a lease may last; the library refuses others.
+inline constexpr duration shortest_ttl = std::chrono::milliseconds(10);
+inline constexpr duration longest_ttl = std::chrono::hours(24);
+
+/// From `least` to `most`.
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,
-                      const std::string& help, duration least = duration::zero());
+                      const std::string& help, duration least = duration::zero(),
+                      duration most = longest_span);
 
 /// One that may be left out.
 CLI::Option* add_span(CLI::App& to, const std::string& name, std::optional<duration>& target,
-                      const std::string& help, duration least = duration::zero());
+                      const std::string& help, duration least = duration::zero(),
+                      duration most = longest_span);
 
 /// A time, or "forever".
 CLI::Option* add_wait(CLI::App& to, const std::string& name, duration& target,

@@ -161,7 +161,11 @@ class CommandLine(Case):
                 (("run", "a", "--cooldown", "5us"), "'5us' is too short; the least is 1ms"),
                 (("bench", "limit", "--tasks"), "--tasks: a rate limiter has no call"),
                 (("run", "a", "--wait", "99999999999h"),
-                 "--wait: '99999999999h' is too long; the most is 8760h")):
+                 "--wait: '99999999999h' is too long; the most is 8760h"),
+                (("run", "a", "--ttl", "9000h"), "--ttl: '9000h' is too long; the most is 24h"),
+                (("run", "a", "--ttl", "25h"), "--ttl: '25h' is too long; the most is 24h"),
+                (("run", "a", "--ttl", "9ms"), "--ttl: '9ms' is too short; the least is 10ms"),
+                (("run", "a", "--ttl", "x"), "--ttl: 'x' is no time")):
             with self.subTest(words):
                 done = holdfast(*words)
                 self.expect_misuse(done, why)

@@ -222,7 +222,8 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     const auto options = std::make_shared<run_options>();
     CLI::App* words = to.add_subcommand("run", "Run a command while holding a lease");
     words->add_option("NAME", options->name, "What to hold")->required();
-    add_span(*words, "--ttl", options->ttl, "The lease's; renewed while it runs");
+    add_span(*words, "--ttl", options->ttl, "The lease's; renewed while it runs", shortest_ttl,
+             longest_ttl);
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
     add_span(*words, "--grace", options->grace, "From SIGTERM to SIGKILL on a loss")
         ->default_str("ttl/3");
