@@ -25,7 +25,8 @@ void add_bench(CLI::App& to, command_list& all) {
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
         "redis: and redlock: without a host start redis-servers of their own, and "
-        "end them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n");
+        "end them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n"
+        "Exit codes: 0 measured, 1 a lease was lost or no plot, 2 misuse, 5 no answer\n");
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);

@@ -20,6 +20,10 @@ void add_bench_raw(CLI::App& to, command_list& all);
 /// What --help says of --engine where every engine can be measured.
 inline constexpr const char* every_engine = "memory:, sqlite:, redis:, redlock:";
 
+/// The last line of their --help.
+inline constexpr const char* bench_exit_codes =
+    "Exit codes: 0 measured, 1 no plot could be drawn, 2 misuse, 5 no answer\n";
+
 /// What all of them are asked.
 struct bench_options {
     std::string engine;

@@ -232,9 +232,9 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     add_refusal(*words, "--rate",
                 "a name is handed over when it is let go; --hold and --pause pace it");
     words->footer(
-        "Examples:\n"
-        "  holdfast bench handoff --engine redis: --processes 8 --hold 1ms\n"
-        "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n");
+        std::string("Example:\n"
+                    "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n") +
+        bench_exit_codes);
     add_measurement(all, words, options->common, [options] { return run_handoff(*options); });
 }
 

@@ -143,7 +143,10 @@ void add_bench_keeper(CLI::App& to, command_list& all) {
              shortest_ttl, longest_ttl);
     add_whole(*words, "--seconds", options->seconds, {1, 86'400}, "For how long")
         ->default_str("three ttls");
-    words->footer("Exit code 1 if a lease was lost.\n");
+    words->footer(
+        "Example:\n"
+        "  holdfast bench keeper --leases 10000 --ttl 5s\n"
+        "Exit codes: 0 measured, 1 a lease was lost (or no plot), 2 misuse, 5 no answer\n");
     add_measurement(all, words, options->common, [options] { return run_keeper(*options); });
 }
 

@@ -433,9 +433,11 @@ void add_bench_limit(CLI::App& to, command_list& all) {
         add_refusal(*words, name, "what is taken from a limit is not held; --rate paces it");
     }
     words->footer(
-        "The reference is redis-benchmark -c 64 -P 16 with the same script, keys and arguments; "
-        "for sqlite: it is counters by prepared statements by hand.\n"
-        "\nExample:\n  holdfast bench limit --format json\n");
+        std::string("The reference is redis-benchmark -c 64 -P 16 with the same script, keys and "
+                    "arguments; for sqlite: it is counters by prepared statements by hand.\n"
+                    "Example:\n"
+                    "  holdfast bench limit --format json\n") +
+        bench_exit_codes);
     add_measurement(all, words, options->common, [options] { return run_limit(*options); });
 }
 

@@ -248,10 +248,10 @@ void add_bench_locks(CLI::App& to, command_list& all) {
                     "nobody waits for these names: --rate paces the pairs, bench handoff has both");
     }
     words->footer(
-        "The reference is SET NX PX and a compare-and-delete script, unfenced: by blocking hiredis "
-        "connections, or by redis-benchmark for 64 workers. For sqlite: it is statements by hand, "
-        "for redlock: a single Redis, for several names one of them. Options go with the URL: "
-        "redlock:?fence=off\n");
+        std::string("The reference is the same by hand; for redlock: one Redis, for names one.\n"
+                    "Example, with an option of its engine:\n"
+                    "  holdfast bench locks --engine redlock:?fence=off --threads 8\n") +
+        bench_exit_codes);
     add_measurement(all, words, options->common, [options] { return run_locks(*options); });
 }
 

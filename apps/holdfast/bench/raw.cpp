@@ -284,9 +284,12 @@ void add_bench_raw(CLI::App& to, command_list& all) {
         add_refusal(*words, name, "nobody waits for a key of another; --rate paces the pairs");
     }
     words->footer(
-        "The reference is redis-benchmark for 64 workers or more, else a blocking hiredis "
-        "connection for each. A pair is SET NX PX (acquire) and a compare-and-delete (release).\n"
-        "\nExample:\n  holdfast bench raw --threads 64 --format json\n");
+        std::string("The reference is redis-benchmark for 64 workers or more, else a blocking "
+                    "hiredis connection for each. A pair is SET NX PX (acquire) and a "
+                    "compare-and-delete (release).\n"
+                    "Example:\n"
+                    "  holdfast bench raw --threads 64 --format json\n") +
+        bench_exit_codes);
     add_measurement(all, words, options->common, [options] { return run_raw(*options); });
 }
 

@@ -65,7 +65,8 @@ void add_lock_show(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock show orders/42\n"
         "\n"
-        "In JSON, a name without holders is free.\n");
+        "In JSON, a name without holders is free.\n"
+        "Exit codes: 0 done, held or free; 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return show(*options); }});
 }
 

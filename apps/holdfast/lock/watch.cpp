@@ -172,7 +172,8 @@ void add_lock_watch(CLI::App& to, command_list& all) {
         "\n"
         "It looks at moments: what begins and ends between two of them is not seen.\n"
         "Changes: held (at the first look), acquired, handed over, left (one of several), "
-        "waiting, broken (with its reason), free.\n");
+        "waiting, broken (with its reason), free.\n"
+        "Exit codes: 0 when its time is over, 2 misuse, 5 no answer at the end\n");
     all.push_back({.words = words, .run = [options] { return watch(*options); }});
 }
 

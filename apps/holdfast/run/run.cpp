@@ -225,8 +225,8 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     add_span(*words, "--ttl", options->ttl, "The lease's; renewed while it runs", shortest_ttl,
              longest_ttl);
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
-    add_span(*words, "--grace", options->grace, "From SIGTERM to SIGKILL on a loss")
-        ->default_str("ttl/3");
+    add_span(*words, "--grace", options->grace, "SIGTERM to SIGKILL on a loss")
+        ->default_str("ttl/3, at most 10s");
     add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
     words->add_flag("--resize", options->resize, "Make it N for all, whatever they say");

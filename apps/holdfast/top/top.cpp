@@ -181,11 +181,15 @@ void add_top(CLI::App& to, command_list& all) {
         ->default_str("until q");
     add_engine_options(*words, options->engine);
     words->footer(
+        "Example:\n"
+        "  holdfast top orders/ --every 500ms\n"
+        "\n"
         "A bar is what is left of a lease, of the most that was seen of it. 'acquired' counts all "
         "grants of a Redis server, by its fence counter, and 'expired' its keys that nobody gave "
         "back in time: lost leases are among them. Elsewhere, 'seen' says that only what two looks "
         "see differently is counted.\n"
-        "Where the output is no terminal, one picture is printed as plain text.\n");
+        "Where the output is no terminal, one picture is printed as plain text.\n"
+        "Exit codes: 0 done, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return run_top(*options); }});
 }
 
