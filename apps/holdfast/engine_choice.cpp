@@ -54,12 +54,9 @@ result<fs::path> state_directory() {
                 "there is no HOME to keep leases under: set HOLDFAST_ENGINE, or say --engine URL");
 }
 
-result<std::string> usual_engine() {
-    const auto state = state_directory();
-    if (!state) return std::unexpected(state.error());
-    const fs::path ours = *state / "holdfast";
+result<void> make_directory(const fs::path& ours) {
     std::error_code why;
-    fs::create_directories(*state, why);
+    fs::create_directories(ours.parent_path(), why);
     const bool made = !why && ::mkdir(ours.c_str(), 0700) == 0;
     if (!why && !made && errno != EEXIST) why.assign(errno, std::generic_category());
     if (why) {
@@ -67,6 +64,16 @@ result<std::string> usual_engine() {
                     fmt::format("cannot make the directory {} for the leases ({}): mend that, set "
                                 "HOLDFAST_ENGINE, or say --engine URL",
                                 ours.native(), why.message()));
+    }
+    return {};
+}
+
+result<std::string> usual_engine(purpose what) {
+    const auto state = state_directory();
+    if (!state) return std::unexpected(state.error());
+    const fs::path ours = *state / "holdfast";
+    if (what == purpose::work) {
+        if (auto made = make_directory(ours); !made) return std::unexpected(made.error());
     }
     return fmt::format("sqlite:{}", encoded((ours / "holdfast.db").native()));
 }
@@ -88,6 +95,10 @@ result<std::string> read_file(const std::string& name) {
         fmt::format("--engine-file: the first line of {} is empty; it must be a URL", name));
 }
 
+bool is_usual(const engine_options& options) {
+    return options.url.empty() && options.file.empty() && variable("HOLDFAST_ENGINE").empty();
+}
+
 }  // namespace
 
 void add_engine_options(CLI::App& to, engine_options& options) {
@@ -102,25 +113,26 @@ void add_engine_options(CLI::App& to, engine_options& options) {
     to.add_flag_callback("-v,--verbose", &complain_in_detail, "Say more on stderr of what happens");
 }
 
-result<std::string> chosen_engine(const engine_options& options) {
+result<std::string> chosen_engine(const engine_options& options, purpose what) {
     if (!options.url.empty() && !options.file.empty()) {
         return fail(errc::invalid_argument, "say --engine or --engine-file, not both");
     }
     if (!options.url.empty()) return options.url;
     if (!options.file.empty()) return read_file(options.file);
     if (std::string said = variable("HOLDFAST_ENGINE"); !said.empty()) return said;
-    return usual_engine();
+    return usual_engine(what);
 }
 
-result<client> open_shared(const engine_options& options) {
-    const auto url = chosen_engine(options);
+result<client> open_shared(const engine_options& options, purpose what) {
+    const auto url = chosen_engine(options, what);
     if (!url) return std::unexpected(url.error());
     if (const auto parsed = parse_url(*url); parsed && parsed->scheme == "memory") {
         return fail(errc::invalid_argument,
                     "memory: is inside one process, and nobody else would see it: take "
                     "sqlite:/file for one machine, or redis://host for many");
     }
-    return open(*url);
+    const bool only_look = what == purpose::look && is_usual(options);
+    return open(only_look ? *url + "?create=off" : *url);
 }
 
 void hide_passwords(int argc, char** argv) noexcept {

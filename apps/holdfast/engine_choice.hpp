@@ -3,6 +3,7 @@
 
 #include <holdfast/client.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace CLI {
@@ -25,13 +26,19 @@ struct engine_options {
 /// --engine and --engine-file; and --verbose, which every command has that asks an engine.
 void add_engine_options(CLI::App& to, engine_options& options);
 
-/// The URL of the chosen engine; makes the directory of the usual one.
-/// Errors: invalid_argument, unavailable (the file cannot be read, the directory not be made).
-[[nodiscard]] result<std::string> chosen_engine(const engine_options& options);
+/// What for. Who only looks makes neither the usual engine's directory nor its file: as long as
+/// they are not there, nothing is held.
+enum class purpose : std::uint8_t { work, look };
 
-/// Opens it for work that other processes shall see.
+/// The URL of the chosen engine; for work, makes the directory of the usual one.
+/// Errors: invalid_argument, unavailable (the file cannot be read, the directory not be made).
+[[nodiscard]] result<std::string> chosen_engine(const engine_options& options,
+                                                purpose what = purpose::work);
+
+/// Opens what other processes share.
 /// Errors: as chosen_engine() and open(); invalid_argument for memory:, which nobody else sees.
-[[nodiscard]] result<client> open_shared(const engine_options& options);
+[[nodiscard]] result<client> open_shared(const engine_options& options,
+                                         purpose what = purpose::work);
 
 /// Overwrites passwords in the words of this process, so that ps does not show them any longer.
 void hide_passwords(int argc, char** argv) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sqlite:/path is a file that the processes of one machine share. Options: busy_timeout,
-// synchronous.
+// synchronous, create.
 #include "engine/sql/sql_lease_store.hpp"
 #include "engine/sqlite/sqlite_connection.hpp"
 #include "open/engines.hpp"
@@ -27,7 +27,7 @@ std::unexpected<error> wrong(std::string_view what) {
 }
 
 result<sqlite::sqlite_options> options_of(const url& where) {
-    constexpr std::array<std::string_view, 2> known{"busy_timeout", "synchronous"};
+    constexpr std::array<std::string_view, 3> known{"busy_timeout", "synchronous", "create"};
     if (const auto fit = only_options(where, known); !fit) return std::unexpected(fit.error());
     if (!where.hosts.empty() || where.user || where.password) {
         return wrong("has no server; write sqlite:/path/of/the/file");
@@ -55,6 +55,10 @@ result<sqlite::sqlite_options> options_of(const url& where) {
             return wrong("option synchronous takes normal or full");
         }
         options.full_sync = *text == "full";
+    }
+    if (const auto text = take_option(rest, "create")) {
+        if (*text != "on" && *text != "off") return wrong("option create takes on or off");
+        options.create = *text == "on";
     }
     return options;
 }

@@ -332,8 +332,29 @@ class EngineChoice(Case):
     def test_a_state_directory_that_cannot_be_made_is_one_sentence(self):
         file = self.directory() / "file"
         file.touch()
-        self.expect_one_sentence(holdfast("lock", "ls", XDG_STATE_HOME=str(file)), UNKNOWN,
-                                 "cannot make the directory", str(file))
+        done = holdfast("run", "a", "--", "true", XDG_STATE_HOME=str(file))
+        self.expect_one_sentence(done, UNKNOWN, "cannot make the directory", str(file))
+
+    def test_who_only_looks_makes_nothing_of_the_usual_engine(self):
+        state = self.directory() / "state"
+        def ask(*words):
+            return holdfast(*words, XDG_STATE_HOME=str(state))
+        self.expect(ask("lock", "ls"), SUCCESS, "", "nothing is held\n")
+        self.expect(ask("lock", "show", "a"), SUCCESS, "a: free\n")
+        self.expect(ask("lock", "wait", "a"), SUCCESS)
+        self.expect(ask("lock", "watch", "--for", "50ms"), SUCCESS)
+        picture = ask("top")
+        self.assertEqual((picture.returncode, picture.stderr), (SUCCESS, ""))
+        self.assertIn(f"sqlite:{state}/holdfast/holdfast.db ", picture.stdout)
+        self.assertFalse(state.exists())
+
+    def test_who_watches_sees_the_usual_engine_when_it_comes(self):
+        state = self.directory() / "state"
+        watcher = self.start("lock", "watch", "--every", "10ms", XDG_STATE_HOME=str(state))
+        held = self.start("run", "a", "--", "sleep", "100", XDG_STATE_HOME=str(state))
+        self.assertRegex(watcher.stdout.readline(), "  (held|acquired) +a  ")
+        held.terminate()
+        self.assertRegex(watcher.stdout.readline(), "  free +a$")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,21 @@ TEST_F(sqlite_file, is_made_by_the_first_request_and_not_by_opening) {
     EXPECT_TRUE(std::filesystem::exists(path()));
 }
 
+TEST_F(sqlite_file, that_shall_not_be_made_is_seen_as_empty_until_it_is_there) {
+    const std::string url = "sqlite:" + path() + "?create=off";
+    auto looks = open(url).value();
+    EXPECT_TRUE(looks.list("").value().empty());
+    const auto refused = looks.mutex("job").try_acquire();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::denied);
+    EXPECT_THAT(refused.error().detail, HasSubstr("the file is not there"));
+    EXPECT_FALSE(std::filesystem::exists(path()));
+    auto works = open("sqlite:" + path()).value();
+    const auto held = works.mutex("job").try_acquire();
+    EXPECT_EQ(looks.list("").value().size(), 1);
+    EXPECT_TRUE(looks.mutex("other").try_acquire());
+}
+
 TEST_F(sqlite_file, keeps_a_lease_over_the_end_of_its_process) {
     const auto who = owner();
     ASSERT_TRUE(is_granted(ask_of(*store_on({.path = path()}), acquiring("job", who))));
@@ -290,6 +305,7 @@ TEST_F(sqlite_file, url_is_checked_before_anything_is_opened) {
     refused("sqlite::memory:", "write memory:");
     refused("sqlite:/x.db?busy_timeout=0", "busy_timeout takes");
     refused("sqlite:/x.db?synchronous=off", "normal or full");
+    refused("sqlite:/x.db?create=no", "on or off");
     refused("sqlite:/x.db?busytimeout=1s", "busy_timeout");
     EXPECT_TRUE(open("sqlite:" + path() + "?busy_timeout=1s&synchronous=full")
                     .value()

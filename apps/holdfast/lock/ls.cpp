@@ -19,7 +19,7 @@ namespace holdfast::app {
 namespace {
 
 exit_code list(const lock_look_options& options) {
-    auto on = open_shared(options.engine);
+    auto on = open_shared(options.engine, purpose::look);
     if (!on) return complain(on.error());
     const auto found = on->list(options.name);
     if (!found) return complain(found.error());

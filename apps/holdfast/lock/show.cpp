@@ -38,7 +38,7 @@ void print_text(const lease_info& seen) {
 }
 
 exit_code show(const lock_look_options& options) {
-    auto on = open_shared(options.engine);
+    auto on = open_shared(options.engine, purpose::look);
     if (!on) return complain(on.error());
     const auto seen = on->inspect(options.name);
     if (!seen) return complain(seen.error());

@@ -29,7 +29,7 @@ struct wait_options {
 };
 
 exit_code wait_for(const wait_options& options) {
-    auto on = open_shared(options.engine);
+    auto on = open_shared(options.engine, purpose::look);
     if (!on) return complain(on.error());
     clock& time = system_clock();
     const time_point give_up =

@@ -119,7 +119,7 @@ void print(const lease_change& change, const std::string& reason, const watch_op
 }
 
 exit_code watch(const watch_options& options) {
-    auto on = open_shared(options.engine);
+    auto on = open_shared(options.engine, purpose::look);
     if (!on) return complain(on.error());
     const terminal out = terminal::of(STDOUT_FILENO);
     clock& time = system_clock();

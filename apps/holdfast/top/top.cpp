@@ -153,14 +153,14 @@ bool top_command::wait(signal_inbox& signals, live_screen& screen, std::optional
 }
 
 exit_code run_top(const top_options& options) {
-    const auto url = chosen_engine(options.engine);
+    const auto url = chosen_engine(options.engine, purpose::look);
     if (!url) return complain(url.error());
     const bool live = terminal::of(STDOUT_FILENO).interactive() && ::isatty(STDIN_FILENO) == 1;
     auto signals = live ? signal_inbox::open() : result<signal_inbox>(fail(errc::unsupported, ""));
     if (live && !signals) return complain(signals.error());
     std::optional<int> asked;
     {
-        auto on = open_shared(options.engine);
+        auto on = open_shared(options.engine, purpose::look);
         if (!on) return complain(on.error());
         top_command top(options, *on, *url);
         if (!live) return top.print_frames();

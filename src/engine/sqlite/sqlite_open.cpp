@@ -210,7 +210,8 @@ result<handle> open_plainly(const std::string& path, int how, const hooks& use) 
 }
 
 result<handle> open_to_write(const sqlite_options& options, const hooks& use) {
-    auto db = open_plainly(options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, use);
+    const int create = options.create ? SQLITE_OPEN_CREATE : 0;
+    auto db = open_plainly(options.path, SQLITE_OPEN_READWRITE | create, use);
     if (!db) return db;
     if (::sqlite3_db_readonly(db->get(), "main") == 1) {
         return std::unexpected(trouble(db->get(), SQLITE_READONLY, options.path, deed::opening));
@@ -340,6 +341,24 @@ result<handle> open_to_read(const std::string& path, const hooks& use) {
     }
 }
 
+bool is_missing(const std::string& path) {
+    struct stat about{};
+    return ::stat(path.c_str(), &about) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+// What one sees who looks at a file that is not there, and shall not make it.
+result<database> nothing_yet(const std::string& path, const hooks& use) {
+    auto db = open_plainly(":memory:", SQLITE_OPEN_READWRITE, use);
+    if (!db) return std::unexpected(std::move(db.error()));
+    if (auto made = make_tables(db->get(), path); !made) {
+        return std::unexpected(std::move(made.error()));
+    }
+    return database{std::move(*db),
+                    error{errc::denied, fmt::format("sqlite:{}: the file is not there, and shall "
+                                                    "not be made",
+                                                    path)}};
+}
+
 }  // namespace
 
 void closer::operator()(sqlite3* db) const noexcept {
@@ -369,6 +388,7 @@ result<std::int64_t> ask_number(sqlite3* db, const std::string& text, const std:
 
 result<database> open_database(const sqlite_options& options, const hooks& use) {
     const std::string& path = options.path;
+    if (!options.create && is_missing(path)) return nothing_yet(path, use);
     if (auto fit = check_kind(path); !fit) return std::unexpected(std::move(fit.error()));
     if (on_network(path)) {
         return fail(errc::unsupported,

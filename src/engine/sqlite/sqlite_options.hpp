@@ -16,6 +16,9 @@ struct sqlite_options {
     /// Sync each transaction to the disk. Without it, a loss of power may forget the last ones; all
     /// who held something are gone then too, and fences go on from the clock.
     bool full_sync = false;
+    /// Make a file that is not there. Otherwise nothing is held as long as it is not, and nothing
+    /// can be taken.
+    bool create = true;
     /// How large the file may grow, in pages of 4 KiB; 0 for as large as the disk allows.
     std::int64_t most_pages = 0;
 };
