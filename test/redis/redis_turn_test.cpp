@@ -46,12 +46,22 @@ protected:
                 test::redis_options{.arguments = {"--enable-debug-command", "yes"}}));
             engines_.push_back(open_redis(servers_.back()->url()).value());
         }
-        // The link's thread makes the connection, and gives it up when callers come one by one.
+        // The link's thread makes the connection, and gives it up when callers come one by one; on
+        // a busy machine that takes a while.
         for (const auto& engine : engines_) {
-            for (int i = 0; i < 20; ++i) {
+            test::wait_for("a connection that is nobody's", [&] {
                 EXPECT_TRUE(engine->execute(words("PING"), soon()));
-            }
+                return answers_here(*engine);
+            });
         }
+    }
+    static bool answers_here(redis_engine& engine) {
+        outcome seen;
+        detail::io_turn turn(system_clock());
+        engine.submit(words("PING"), soon(), seen.keep());
+        turn.serve(soon(), [&] { return seen.told.load(); });
+        test::wait_for("the answer", [&] { return seen.told.load(); });  // there or here
+        return seen.on == std::this_thread::get_id();
     }
     static time_point soon() { return system_clock().now() + 30s; }
     static bool all_told(const std::vector<outcome>& seen) {
