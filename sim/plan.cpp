@@ -53,7 +53,7 @@ promises what_holds(const plan& p) {
     // A replica whose clock was not set forward does not know how far its master's fences were.
     const bool behind = p.servers != shape::single && p.has(fault::clock_forward);
     if (forgets && (p.has(fault::clock_back) || behind)) held.fences = false;
-    if (p.has(fault::split_brain)) held.fences = held.exclusion;
+    if (p.has(fault::split_brain) && !held.exclusion) held.fences = false;
     // A quorum has no line, but one at each server.
     if (p.servers == shape::quorum) held.order = false;
     // Without memory a server cannot write a line down, only delete.
