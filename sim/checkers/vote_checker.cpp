@@ -114,7 +114,9 @@ void vote_checker::see(const seen::node_answered& e) {
     if (asked == nullptr || given == nullptr) return;
     const auto found = places_.find({asked->owner.value(), asked->name.value()});
     if (found == places_.end()) return;
-    found->second.votes[e.node].given = given->fence.value;
+    // An earlier answer may come last, and speaks of what has been undone since.
+    std::uint64_t& latest = found->second.votes[e.node].given;
+    latest = std::max(latest, given->fence.value);
 }
 
 }  // namespace holdfast::sim

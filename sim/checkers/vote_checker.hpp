@@ -31,7 +31,7 @@ public:
 private:
     using asker = std::pair<std::string, std::string>;  ///< An owner, and the name it asks for.
     struct vote {
-        std::uint64_t given = 0;    ///< The fence of the last grant that was heard of.
+        std::uint64_t given = 0;    ///< The largest fence of a grant that was heard of.
         std::uint64_t undone = 0;   ///< Up to this fence nothing counts, whenever it is heard of.
         std::uint64_t undoing = 0;  ///< The same, of what the server has not answered to yet.
 
