@@ -53,7 +53,10 @@ void network::carry(const parcel& what, delivery arrive) {
         return;
     }
     send(what, arrive);
-    if (!healed_ && what.may_repeat && again) send(what, arrive);
+    if (healed_ || !what.may_repeat || !again) return;
+    // The second may be carried out alone, and granted something of which nobody hears.
+    trouble_(what.process);
+    send(what, arrive);
 }
 
 void network::cut(unsigned process, unsigned node, direction way, moment until) {
