@@ -4,10 +4,12 @@
 #include "descriptor.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 /// Where a parent waits until its child stands on its own.
 ///
@@ -15,6 +17,22 @@
 /// too; and on a busy machine that may take a while. A child that then closes all that it has
 /// inherited says so by that.
 namespace holdfast::app {
+
+/// The only descriptor that a child which stands apart has.
+inline constexpr int kept_open = 0;
+
+/// In a child of fork() that outlives us: it has a session of its own, hears no signal, is in
+/// nobody's directory, and has closed everything but `kept`, which is `kept_open` from now on.
+inline void stand_apart(const char* name, int kept) noexcept {
+    sigset_t all{};
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::setsid();
+    ::prctl(PR_SET_NAME, name);
+    [[maybe_unused]] const int moved = ::chdir("/");
+    ::dup2(kept, kept_open);
+    ::close_range(kept_open + 1, ~0U, 0);
+}
 
 class start_line {
 public:

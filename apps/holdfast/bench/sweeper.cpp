@@ -4,30 +4,19 @@
 #include "start_line.hpp"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 namespace holdfast::app {
 namespace {
 
-// In a session of its own: what the terminal sends is not for it.
 [[noreturn]] void wait_and_sweep(int line, const std::function<void()>& sweep) {
-    sigset_t all{};
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    ::setsid();
-    ::prctl(PR_SET_NAME, "holdfast-sweep");
-    [[maybe_unused]] const int moved = ::chdir("/");
-    constexpr int kept = 0;  // the only one that it keeps open
-    ::dup2(line, kept);
-    ::close_range(1, ~0U, 0);
+    stand_apart("holdfast-sweep", line);
     char nothing = 0;
-    while (::read(kept, &nothing, 1) < 0 && errno == EINTR) {
+    while (::read(kept_open, &nothing, 1) < 0 && errno == EINTR) {
     }
     sweep();
     ::_exit(0);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
@@ -25,7 +24,7 @@ struct orders {
     std::int64_t until_ns = 0;
 };
 
-constexpr int line = 0;  // the only two that it keeps open
+constexpr int line = kept_open;  // and the next: the only two that it keeps open
 constexpr int alarm_ = 1;
 
 void set_alarm(std::int64_t until_ns) {
@@ -41,14 +40,7 @@ void end_group(pid_t group) {
 }
 
 [[noreturn]] void stand_guard(int from) {
-    sigset_t all{};
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    ::setsid();
-    ::prctl(PR_SET_NAME, "holdfast-guard");
-    [[maybe_unused]] const int moved = ::chdir("/");
-    ::dup2(from, line);
-    ::close_range(1, ~0U, 0);
+    stand_apart("holdfast-guard", from);
     ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);  // the lowest that is free: alarm_
     orders now;
     std::array<pollfd, 2> seen{pollfd{line, POLLIN, 0}, pollfd{alarm_, POLLIN, 0}};

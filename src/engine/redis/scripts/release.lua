@@ -20,8 +20,8 @@ end
 --@include line.lua
 
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
--- exclusively. Everything else takes twice as long. What goes wrong here, goes wrong there again,
--- and is dealt with there.
+-- exclusively; without the functions that everything else needs, whose making alone takes longer
+-- than most calls. What goes wrong here, goes wrong there again, and is dealt with there.
 if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
     redis.call('PTTL', lock) > slack then
     local first = redis.call('ZRANGE', line, 0, 1)
