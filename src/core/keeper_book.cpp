@@ -65,7 +65,8 @@ bool keeper_book::not_renewed(lease_state& lease, time_point now) {
     if (lease.place == lease_state::nowhere) return false;
     lease.renew_at = later(now, renewal_retry(lease.ttl));
     lease_status steady = lease_status::held;
-    const bool news = lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
+    const bool over = now >= lease.deadline.load();  // its loss is the news then
+    const bool news = !over && lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
     schedule(lease);
     return news;
 }

@@ -45,7 +45,7 @@ public:
     duration renewed(lease_state& lease, duration ttl, time_point now);
 
     /// No answer, or an engine in trouble: tried again until the deadline. True if it is the first
-    /// failure: the lease is in jeopardy now.
+    /// failure and there is time to try again: the lease is in jeopardy now.
     bool not_renewed(lease_state& lease, time_point now);
 
     /// The engine says that it is not ours; with the words of whoever took it away, if someone did.

@@ -79,6 +79,13 @@ TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_dead
     EXPECT_EQ(held->reason.load(), loss_reason::expired);
 }
 
+TEST_F(book_test, a_failure_that_is_heard_of_after_the_deadline_is_no_jeopardy_but_a_loss) {
+    const auto held = lease();
+    static_cast<void>(due(book_start + 10s));
+    EXPECT_FALSE(book.not_renewed(*held, book_start + 31s));  // the keeper itself was paused
+    EXPECT_EQ(due(book_start + 31s).losses.size(), 1U);
+}
+
 TEST_F(book_test, jeopardy_ends_with_a_renewal_that_succeeds) {
     const auto held = lease();
     static_cast<void>(due(book_start + 10s));
