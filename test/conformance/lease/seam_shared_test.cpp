@@ -208,6 +208,18 @@ TEST_P(lease_seam_shared, forgets_readers_whose_name_was_deleted) {
     EXPECT_TRUE(takes(one, e, exclusively));
 }
 
+// As a release does on a server that is out of memory: it can delete the lock, and no more.
+TEST_P(lease_seam_shared, takes_who_gets_in_out_of_a_line_that_its_lock_does_not_know_of) {
+    ASSERT_TRUE(takes(one, a, exclusively));
+    const auto head = waits(two, b, shared);
+    bed->forget("job");
+    const bool overtaken = granted(ask_for(one, c, shared));
+    ASSERT_TRUE(granted(ask_for(two, b, shared, when::stand_in_line, head.ticket)));
+    ASSERT_TRUE(releases(two, b, shared));
+    if (overtaken) ASSERT_TRUE(releases(one, c, shared));
+    EXPECT_TRUE(bed->leftovers().empty());
+}
+
 TEST_P(lease_seam_shared, leaves_nothing_behind) {
     ASSERT_TRUE(takes(one, a, shared));
     ASSERT_TRUE(takes(two, b, shared));

@@ -156,7 +156,9 @@ local others = noted
 if not state.kind then others = redis.call('EXISTS', line) == 1 end
 if (claim == '0' or not others) and fits(state, kind, permits, most) and
     (not boot or quarantine_left(server_time()) == 0) then
-    if others then forget(owner) end
+    -- A lock that is held without a mark may have a line all the same: a release on a server that
+    -- was out of memory deletes the lock, and whoever takes it next does not look.
+    if others or state.kind then forget(owner) end
     local given = grant(state)
     store(state, others)
     return given
