@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,17 +23,20 @@ enum class repeat : std::uint8_t {
     idempotent  ///< Carrying it out twice is the same as once.
 };
 
-/// A script, and the SHA-1 that names it on the server.
+/// A script, and the SHA-1 that names it on the server. Copies share the text.
 class script {
 public:
     explicit script(std::string source);
 
-    [[nodiscard]] const std::string& source() const noexcept { return source_; }
-    [[nodiscard]] const std::string& sha1() const noexcept { return sha1_; }
+    [[nodiscard]] const std::string& source() const noexcept { return text_->source; }
+    [[nodiscard]] const std::string& sha1() const noexcept { return text_->sha1; }
 
 private:
-    std::string source_;
-    std::string sha1_;
+    struct text {
+        std::string source;
+        std::string sha1;
+    };
+    std::shared_ptr<const text> text_;
 };
 
 /// Requires: args[0] is the command's name; what the views point to outlives the call.

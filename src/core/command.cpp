@@ -26,7 +26,10 @@ result<reply> checked(result<reply> answer) {
 
 }  // namespace
 
-script::script(std::string source) : source_(std::move(source)), sha1_(sha1_of(source_)) {}
+script::script(std::string source) {
+    std::string name = sha1_of(source);
+    text_ = std::make_shared<const text>(std::move(source), std::move(name));
+}
 
 result<reply> command_session::execute(const command& c, time_point give_up) {
     result<reply> answer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redis/encode.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 
 namespace holdfast::redis {
@@ -13,13 +13,17 @@ std::size_t digits(std::size_t value) noexcept {
     return count;
 }
 
-void append_header(std::string& out, char kind, std::size_t value) {
-    std::array<char, 24> text;
-    text[0] = kind;
-    char* end = std::to_chars(text.data() + 1, text.data() + text.size() - 2, value).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    out.append(text.data(), static_cast<std::size_t>(end - text.data()));
+// Most words are short; to_chars() is for the others.
+char* put_header(char* at, char kind, std::size_t value) noexcept {
+    *at++ = kind;
+    if (value < 10) {
+        *at++ = static_cast<char>('0' + value);
+    } else {
+        at = std::to_chars(at, at + digits(value), value).ptr;
+    }
+    *at++ = '\r';
+    *at++ = '\n';
+    return at;
 }
 
 }  // namespace
@@ -31,12 +35,18 @@ std::size_t encoded_size(std::span<const std::string_view> args) noexcept {
 }
 
 void append_command(std::string& out, std::span<const std::string_view> args) {
-    append_header(out, '*', args.size());
-    for (const std::string_view word : args) {
-        append_header(out, '$', word.size());
-        out.append(word);
-        out.append("\r\n", 2);
-    }
+    const std::size_t before = out.size();
+    const auto put = [&](char* room, std::size_t /*at_least*/) {
+        char* at = put_header(room + before, '*', args.size());
+        for (const std::string_view word : args) {
+            at = put_header(at, '$', word.size());
+            at = std::copy(word.begin(), word.end(), at);
+            *at++ = '\r';
+            *at++ = '\n';
+        }
+        return static_cast<std::size_t>(at - room);
+    };
+    out.resize_and_overwrite(before + encoded_size(args), put);
 }
 
 }  // namespace holdfast::redis

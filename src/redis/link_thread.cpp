@@ -6,6 +6,8 @@
 #include "redis/encode.hpp"
 #include "redis/link.hpp"
 
+#include <holdfast/rounds.hpp>
+
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -214,12 +216,14 @@ void link::drop(channel& c) {
 void link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
     std::size_t woken = 0;
+    detail::delivery_round together;
     ticket_list spent;
     std::bitset<cohort_count> to_wake;
     while (ticket* t = list.pop_front()) {
         if (t->submitted) {
             if (on_thread) {
                 finish(std::unique_ptr<async_ticket>(static_cast<async_ticket*>(t)), spent);
+                together.step();
             } else {
                 const lock held(mutex_);
                 finished_.push_back(*t);
@@ -246,8 +250,8 @@ bool link::repeat_later(async_ticket& t) {
     const result<reply>& last = t.slots[t.loading ? 1 : 0];
     if (last) {
         const bool unknown_script = last->is_error() && last->text().starts_with("NOSCRIPT");
-        if (!unknown_script || t.loading || t.source.empty()) return false;
-        const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", t.source};
+        if (!unknown_script || t.loading || !t.body) return false;
+        const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", t.body->source()};
         std::string both;
         append_command(both, load);
         both += t.storage;

@@ -155,7 +155,7 @@ void server_link::submit(const command& c, time_point give_up, command_engine::c
     t->storage.reserve(encoded_size(c.args));
     append_command(t->storage, c.args);
     t->name_storage = c.args[0];
-    if (c.body != nullptr) t->source = c.body->source();
+    if (c.body != nullptr) t->body = *c.body;
     t->again = c.again;
     t->done = std::move(done);
     t->raw = t->storage;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,7 +60,7 @@ struct ticket {
 struct async_ticket : ticket {
     std::string storage;  ///< What raw points to.
     std::string name_storage;
-    std::string source;  ///< Of the script to load upon NOSCRIPT.
+    std::optional<script> body;  ///< To load upon NOSCRIPT.
     repeat again = repeat::never;
     bool was_sent = false;  ///< An earlier try may have been carried out.
     bool loading = false;   ///< storage begins with SCRIPT LOAD.
@@ -71,7 +72,7 @@ struct async_ticket : ticket {
     void clear() {
         storage.clear();
         name_storage.clear();
-        source.clear();
+        body.reset();
         again = repeat::never;
         was_sent = loading = patient = lost = false;
         tries = 0;

@@ -3,6 +3,7 @@
 // Commands as Asio operations.
 #include <holdfast/asio.hpp>
 #include <holdfast/redis.hpp>
+#include <holdfast/rounds.hpp>
 
 #include "support/redis_server.hpp"
 
@@ -10,11 +11,18 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <latch>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -62,6 +70,82 @@ TEST(redis_asio, an_error_reply_is_an_error_with_its_code) {
                   }));
     context.run();
     EXPECT_TRUE(told);
+}
+
+// Replies that come together.
+struct batch_of_replies : testing::Test {
+    template <class Executor>
+    void ask(const Executor& where, int count, const std::function<void(int)>& answered) {
+        const detail::request_round together;
+        for (int i = 0; i < count; ++i) {
+            async_execute(*engine, words("ECHO", i), soon(),
+                          asio::bind_executor(where, [=](result<reply> r) {
+                              answered(r ? std::stoi(r->text()) : -1);
+                          }));
+        }
+    }
+
+    test::redis_server server;
+    std::unique_ptr<redis_engine> engine = open_redis(server.url()).value();
+};
+
+TEST_F(batch_of_replies, what_is_asked_in_one_round_is_written_at_once) {
+    ASSERT_TRUE(engine->execute(words("PING"), soon()));
+    const auto before = engine->statistics().batches;
+    asio::io_context context;
+    int sum = 0;
+    ask(context.get_executor(), 10, [&](int i) { sum += i; });
+    context.run();
+    EXPECT_EQ(sum, 45);
+    EXPECT_EQ(engine->statistics().batches, before + 1);
+}
+
+TEST_F(batch_of_replies, what_was_asked_in_a_handler_is_not_left_behind) {
+    asio::io_context context;
+    int answers = 0;
+    ask(context.get_executor(), 10, [&](int i) {
+        ++answers;
+        if (i % 3 == 0) ask(context.get_executor(), 2, [&](int) { ++answers; });
+    });
+    context.run();
+    EXPECT_EQ(answers, 10 + 8);
+}
+
+TEST_F(batch_of_replies, its_handlers_run_at_once_on_the_threads_of_a_pool) {
+    asio::thread_pool pool(3);
+    std::latch all_here(3);
+    ask(pool.get_executor(), 3, [&](int) { all_here.arrive_and_wait(); });
+    pool.join();
+}
+
+TEST_F(batch_of_replies, a_handler_that_throws_takes_no_other_with_it) {
+    asio::io_context context;
+    std::vector<int> heard;
+    ask(context.get_executor(), 4, [&](int i) {
+        heard.push_back(i);
+        if (i == 1) throw std::runtime_error("mine");
+    });
+    EXPECT_THROW(context.run(), std::runtime_error);
+    context.run();
+    EXPECT_EQ(heard, (std::vector{0, 1, 2, 3}));
+}
+
+TEST_F(batch_of_replies, an_engine_may_end_before_the_round) {
+    ASSERT_TRUE(engine->execute(words("PING"), soon()));
+    asio::io_context context;
+    int told = 0;
+    {
+        const detail::request_round together;
+        ask(context.get_executor(), 1, [&](int) { ++told; });
+        async_execute(*engine, words("PING"), soon(),
+                      asio::bind_executor(context, [&](const result<reply>& r) {
+                          ++told;
+                          EXPECT_EQ(r.error(), errc::cancelled);
+                      }));
+        engine.reset();
+    }
+    context.run();
+    EXPECT_EQ(told, 2);
 }
 
 }  // namespace
