@@ -133,19 +133,18 @@ TEST_F(batch_of_replies, a_handler_that_throws_takes_no_other_with_it) {
 TEST_F(batch_of_replies, an_engine_may_end_before_the_round) {
     ASSERT_TRUE(engine->execute(words("PING"), soon()));
     asio::io_context context;
-    int told = 0;
+    bool told = false;
     {
         const detail::request_round together;
-        ask(context.get_executor(), 1, [&](int) { ++told; });
         async_execute(*engine, words("PING"), soon(),
                       asio::bind_executor(context, [&](const result<reply>& r) {
-                          ++told;
-                          EXPECT_EQ(r.error(), errc::cancelled);
+                          told = true;
+                          EXPECT_FALSE(r) << "sent on the way out at best, and not answered";
                       }));
         engine.reset();
     }
     context.run();
-    EXPECT_EQ(told, 2);
+    EXPECT_TRUE(told);
 }
 
 }  // namespace
