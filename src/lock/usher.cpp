@@ -3,8 +3,6 @@
 
 #include "core/validity.hpp"
 
-#include <holdfast/rounds.hpp>
-
 #include <algorithm>
 
 namespace holdfast::detail {
@@ -29,7 +27,6 @@ struct usher::desk {
     [[nodiscard]] std::unique_ptr<errand> remove(std::uint64_t number);
     [[nodiscard]] std::optional<message> next_message(time_point now);
     [[nodiscard]] time_point next_wake() const;
-    static void serve_all(const std::shared_ptr<desk>& self, lease_store& store, message news);
     static void serve(const std::shared_ptr<desk>& self, lease_store& store, message news);
     static void follow(const std::shared_ptr<desk>& self, lease_store& store, std::uint64_t number,
                        errand::action next);
@@ -93,7 +90,7 @@ void usher::desk::run(const std::shared_ptr<desk>& self,
     while (!d.over) {
         if (auto news = d.next_message(d.time.now())) {
             held.unlock();
-            serve_all(self, *store, std::move(*news));
+            serve(self, *store, std::move(*news));
             held.lock();
         } else {
             d.time.wait_until(held, d.changed, d.next_wake());
@@ -101,22 +98,6 @@ void usher::desk::run(const std::shared_ptr<desk>& self,
     }
     held.unlock();
     d.end_all();
-}
-
-// What has come together is answered together. The mutex is not held when the rounds end.
-void usher::desk::serve_all(const std::shared_ptr<desk>& self, lease_store& store, message news) {
-    constexpr int most_at_once = 64;
-    delivery_round outcomes;
-    request_round requests;
-    std::optional<message> next = std::move(news);
-    for (int i = 0; next && i < most_at_once; ++i) {
-        serve(self, store, std::move(*next));
-        outcomes.step();
-        requests.step();
-        next.reset();
-        const std::scoped_lock guard(self->mutex);
-        if (!self->over && i + 1 < most_at_once) next = self->next_message(self->time.now());
-    }
 }
 
 // Only this thread removes guests or touches their errands, so the errand stays where it is while

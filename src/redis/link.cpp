@@ -6,8 +6,6 @@
 #include "redis/encode.hpp"
 #include "runtime/io_turn.hpp"
 
-#include <holdfast/rounds.hpp>
-
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -16,23 +14,6 @@
 
 namespace holdfast::redis {
 
-class link::gatherer final : public detail::request_round::sender {
-public:
-    explicit gatherer(link& to) : to_(&to) {}
-    void send_gathered() override {
-        const std::scoped_lock guard(mutex_);
-        if (to_ != nullptr) to_->send_gathered();
-    }
-    void leave() {
-        const std::scoped_lock guard(mutex_);
-        to_ = nullptr;
-    }
-
-private:
-    std::mutex mutex_;
-    link* to_;
-};
-
 link::link(const profile& p, server_locator where, clock& time, entropy& chance, counters& counts)
     : profile_(p),
       where_(std::move(where)),
@@ -40,11 +21,9 @@ link::link(const profile& p, server_locator where, clock& time, entropy& chance,
       chance_(chance),
       counts_(counts),
       turns_(time),
-      readers_turns_(time),
-      gatherer_(std::make_shared<gatherer>(*this)) {}
+      readers_turns_(time) {}
 
 link::~link() {
-    gatherer_->leave();
     {
         const std::scoped_lock guard(mutex_);
         stopping_ = true;
@@ -179,26 +158,7 @@ void link::submit(std::unique_ptr<async_ticket> t) {
         return;
     }
     static_cast<void>(t.release());  // the queue's now; finish() takes it back
-    if (lead_submitted(held)) return;
-    detail::request_round* const round = detail::request_round::current();
-    if (round == nullptr || current_ == nullptr) return set_off(held);
-    const bool full = queued_commands_ >= full_batch;
-    held.unlock();
-    if (full) {
-        send_gathered();
-    } else {
-        round->add(gatherer_);
-    }
-}
-
-void link::send_gathered() {
-    lock held(mutex_);
-    channel* const c = current_;
-    if (c == nullptr || c->reader == channel::role::nobody || c->writing || !gate_open(*c))
-        return set_off(held);
-    c->writing = true;
-    held.unlock();
-    write_batches(*c);
+    if (!lead_submitted(held)) set_off(held);
 }
 
 class link::led_channel final : public detail::io_turn::guest {
@@ -271,19 +231,19 @@ void link::begin(ticket& t) {
     set_off(held);
 }
 
-// Sends on its way what was queued by someone who will not read.
+// Sends on its way what was queued by someone who will not read. Who comes while others are in
+// flight writes by itself: to wake the reader for it takes longer.
 void link::set_off(lock& held) {
-    channel* c = current_;
-    if (c != nullptr && c->reader == channel::role::nobody) c->reader = channel::role::thread;
-    if (c != nullptr && c->reader == channel::role::caller && !c->writing && gate_open(*c)) {
+    channel* const c = current_;
+    if (c != nullptr && c->reader != channel::role::nobody) {
+        if (c->writing || !gate_open(*c)) return held.unlock();
         c->writing = true;
         held.unlock();
-        write_batches(*c);
-        return;
+        return write_batches(*c);
     }
-    const bool needed = c == nullptr || (c->reader == channel::role::thread && gate_open(*c));
+    if (c != nullptr) c->reader = channel::role::thread;
     held.unlock();
-    if (needed) nudge_.raise();
+    nudge_.raise();
 }
 
 // Reads on behalf of all, until its own replies are in.

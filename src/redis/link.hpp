@@ -31,8 +31,6 @@
 /// - A caller that finds a reader at work writes, if the gate is open, and waits.
 /// - A caller that submits to several links, and then waits for them all, does the same for each
 ///   that is idle (runtime/io_turn.hpp).
-/// - What is submitted in a round of requests (holdfast/rounds.hpp) is written by that thread, a
-///   full batch at once, and the rest at the end of the round.
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 ///
@@ -126,9 +124,6 @@ private:
 
     /// A connection that a waiting thread reads by itself (runtime/io_turn.hpp).
     class led_channel;
-    /// Stands for the link in a round of requests (holdfast/rounds.hpp), which may outlive
-    /// it.
-    class gatherer;
 
     // link.cpp: callers
     [[nodiscard]] bool lead_submitted(lock& held);
@@ -136,15 +131,11 @@ private:
     [[nodiscard]] bool admit(ticket& t, time_point now);
     void lead(ticket& own, channel& c, bool writes);
     void set_off(lock& held);
-    void send_gathered();
     [[nodiscard]] bool withdraw(ticket& t);
     void hand_over(channel& c);
     void poke_reader(channel& c) noexcept;
     [[nodiscard]] bool in_company() const noexcept;
     void come_in(ticket& t);
-
-    // A larger batch costs the server no less per command, and lets it run dry meanwhile.
-    static constexpr std::size_t full_batch = 16;
 
     // link_io.cpp: writing and reading, by whoever has the role
     [[nodiscard]] bool gate_open(const channel& c) const noexcept;
@@ -214,7 +205,6 @@ private:
     bool stopping_ = false;
     bool started_ = false;
 
-    std::shared_ptr<gatherer> gatherer_;
     event nudge_;
     std::thread thread_;
 };

@@ -23,6 +23,9 @@ namespace {
 // Below this, waiting for each other costs more than it saves.
 constexpr std::size_t worth_gathering = 12;
 
+// A larger batch costs the server no less per command, and lets it run dry meanwhile.
+constexpr std::size_t full_batch = 16;
+
 }  // namespace
 
 bool link::gate_open(const channel& c) const noexcept {

@@ -6,7 +6,7 @@
 #include "redis/encode.hpp"
 #include "redis/link.hpp"
 
-#include <holdfast/rounds.hpp>
+#include <holdfast/delivery_round.hpp>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -216,14 +216,13 @@ void link::drop(channel& c) {
 void link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
     std::size_t woken = 0;
-    detail::delivery_round together;
+    const detail::delivery_round together;
     ticket_list spent;
     std::bitset<cohort_count> to_wake;
     while (ticket* t = list.pop_front()) {
         if (t->submitted) {
             if (on_thread) {
                 finish(std::unique_ptr<async_ticket>(static_cast<async_ticket*>(t)), spent);
-                together.step();
             } else {
                 const lock held(mutex_);
                 finished_.push_back(*t);

@@ -3,7 +3,6 @@
 // Commands as Asio operations.
 #include <holdfast/asio.hpp>
 #include <holdfast/redis.hpp>
-#include <holdfast/rounds.hpp>
 
 #include "support/redis_server.hpp"
 
@@ -16,6 +15,7 @@
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -76,7 +76,6 @@ TEST(redis_asio, an_error_reply_is_an_error_with_its_code) {
 struct batch_of_replies : testing::Test {
     template <class Executor>
     void ask(const Executor& where, int count, const std::function<void(int)>& answered) {
-        const detail::request_round together;
         for (int i = 0; i < count; ++i) {
             async_execute(*engine, words("ECHO", i), soon(),
                           asio::bind_executor(where, [=](result<reply> r) {
@@ -88,17 +87,6 @@ struct batch_of_replies : testing::Test {
     test::redis_server server;
     std::unique_ptr<redis_engine> engine = open_redis(server.url()).value();
 };
-
-TEST_F(batch_of_replies, what_is_asked_in_one_round_is_written_at_once) {
-    ASSERT_TRUE(engine->execute(words("PING"), soon()));
-    const auto before = engine->statistics().batches;
-    asio::io_context context;
-    int sum = 0;
-    ask(context.get_executor(), 10, [&](int i) { sum += i; });
-    context.run();
-    EXPECT_EQ(sum, 45);
-    EXPECT_EQ(engine->statistics().batches, before + 1);
-}
 
 TEST_F(batch_of_replies, what_was_asked_in_a_handler_is_not_left_behind) {
     asio::io_context context;
@@ -130,21 +118,15 @@ TEST_F(batch_of_replies, a_handler_that_throws_takes_no_other_with_it) {
     EXPECT_EQ(heard, (std::vector{0, 1, 2, 3}));
 }
 
-TEST_F(batch_of_replies, an_engine_may_end_before_the_round) {
-    ASSERT_TRUE(engine->execute(words("PING"), soon()));
-    asio::io_context context;
-    bool told = false;
-    {
-        const detail::request_round together;
-        async_execute(*engine, words("PING"), soon(),
-                      asio::bind_executor(context, [&](const result<reply>& r) {
-                          told = true;
-                          EXPECT_FALSE(r) << "sent on the way out at best, and not answered";
-                      }));
-        engine.reset();
-    }
-    context.run();
-    EXPECT_TRUE(told);
+TEST_F(batch_of_replies, a_handler_on_a_pool_may_wait_for_what_it_asks) {
+    asio::thread_pool pool(2);
+    std::atomic<int> waited = 0;
+    ask(pool.get_executor(), 4, [&](int) {
+        auto answer = async_execute(*engine, words("PING"), soon(), asio::use_future);
+        if (answer.get()) ++waited;
+    });
+    pool.join();
+    EXPECT_EQ(waited, 4);
 }
 
 }  // namespace

@@ -135,9 +135,9 @@ def pragma_once(tree):
 
 
 def leaked_include(tree):
-    """A public header includes the standard's and our own headers only; asio.hpp is for Asio."""
+    """A public header includes the standard's and our own headers only; asio*.hpp are for Asio."""
     for file in tree.of("cpp"):
-        if not file.path.startswith("include/holdfast/") or file.name == "asio.hpp":
+        if not file.path.startswith("include/holdfast/") or file.name.startswith("asio"):
             continue
         for number, line in enumerate(file.lines, 1):
             found = re.match(r"\s*#\s*include\s*(\S+)", line)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/rounds.hpp>
+#include <holdfast/delivery_round.hpp>
 
 #include <gmock/gmock.h>
 
@@ -12,16 +12,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-struct rounds : testing::Test {
+struct delivery_rounds : testing::Test {
     struct parcel final : delivery_round::parcel {
         parcel(std::vector<std::string>& to, std::string what) : log(to), name(std::move(what)) {}
         void send() override { log.push_back(name); }
-        std::vector<std::string>& log;
-        std::string name;
-    };
-    struct sender final : request_round::sender {
-        sender(std::vector<std::string>& to, std::string what) : log(to), name(std::move(what)) {}
-        void send_gathered() override { log.push_back(name); }
         std::vector<std::string>& log;
         std::string name;
     };
@@ -29,7 +23,7 @@ struct rounds : testing::Test {
     std::vector<std::string> sent;
 };
 
-TEST_F(rounds, a_parcel_is_sent_when_the_round_ends_and_the_next_one_after_it) {
+TEST_F(delivery_rounds, a_parcel_is_sent_when_the_round_ends_and_the_next_one_after_it) {
     EXPECT_EQ(delivery_round::current(), nullptr);
     {
         delivery_round round;
@@ -44,33 +38,7 @@ TEST_F(rounds, a_parcel_is_sent_when_the_round_ends_and_the_next_one_after_it) {
     EXPECT_EQ(delivery_round::current(), nullptr);
 }
 
-TEST_F(rounds, whoever_has_gathered_is_told_once) {
-    EXPECT_EQ(request_round::current(), nullptr);
-    {
-        request_round round;
-        const auto one = std::make_shared<sender>(sent, "one");
-        const auto two = std::make_shared<sender>(sent, "two");
-        for (const auto& each : {one, two, one}) round.add(each);
-        EXPECT_THAT(sent, IsEmpty());
-    }
-    EXPECT_THAT(sent, ElementsAre("one", "two"));
-    EXPECT_EQ(request_round::current(), nullptr);
-}
-
-TEST_F(rounds, what_has_waited_for_long_is_sent_at_a_step) {
-    delivery_round outcomes;
-    request_round requests;
-    outcomes.begin(std::make_unique<parcel>(sent, "outcome"));
-    requests.add(std::make_shared<sender>(sent, "request"));
-    while (sent.size() < 2) {
-        outcomes.step();
-        requests.step();
-    }
-    EXPECT_THAT(sent, ElementsAre("outcome", "request"));
-    EXPECT_EQ(outcomes.open(), nullptr);
-}
-
-TEST_F(rounds, a_round_inside_another_is_one_of_its_own) {
+TEST_F(delivery_rounds, a_round_inside_another_is_one_of_its_own) {
     delivery_round outer;
     outer.begin(std::make_unique<parcel>(sent, "outer"));
     {
