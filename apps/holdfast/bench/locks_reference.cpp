@@ -120,9 +120,7 @@ result<locks_reference::round> locks_reference::pipelined() const {
         **raw, {.workers = crew_.crew.workers, .length = crew_.crew.length});
     const auto cpu = bill.each(r.pairs_per_second);
     if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
-    return round{
-        .per_second = bench::benchmark_pair_limit(host, port, enough_to_fill_a_pipeline, 16),
-        .server_cpu_us = cpu};
+    return round{.per_second = bench::benchmark_pair_limit(host, port), .server_cpu_us = cpu};
 }
 
 }  // namespace holdfast::app

@@ -221,8 +221,7 @@ result<void> raw_bench::round(progress& shown) {
     double reference = last;  // the blocking way's
     if (options_.pipelined()) {
         shown.step("reference");
-        reference = bench::benchmark_pair_limit(engine_.reference.host, engine_.reference.port,
-                                                enough_to_fill_a_pipeline, 16);
+        reference = bench::benchmark_pair_limit(engine_.reference.host, engine_.reference.port);
     }
     references_.push_back(reference);
     for (way& one : ways_) one.log.ratios.push_back(one.log.rates.back() / reference);
