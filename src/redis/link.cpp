@@ -20,8 +20,9 @@ link::link(const profile& p, server_locator where, clock& time, entropy& chance,
       time_(time),
       chance_(chance),
       counts_(counts),
-      turns_(time),
-      readers_turns_(time) {}
+      turns_(time, detail::way_giver::in_company(8)),
+      leaders_turns_(time, detail::way_giver::alone()),
+      readers_turns_(time, detail::way_giver::in_company(4)) {}
 
 link::~link() {
     {
@@ -136,9 +137,8 @@ void link::come_in(ticket& t) {
     } else {
         held.unlock();
     }
-    constexpr int most_turns = 8;
     const auto answered = [&] { return t.settled.load(std::memory_order_acquire); };
-    if (in_company() && turns_.until(answered, most_turns)) return;
+    if (in_company() && turns_.until(answered)) return;
     await(t);
 }
 

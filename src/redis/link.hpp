@@ -2,11 +2,11 @@
 #pragma once
 
 #include "redis/counters.hpp"
-#include "redis/give_way.hpp"
 #include "redis/ticket.hpp"
 #include "redis/ticket_pool.hpp"
 #include "redis/wake.hpp"
 #include "redis/wire.hpp"
+#include "runtime/give_way.hpp"
 
 #include <holdfast/entropy.hpp>
 
@@ -40,8 +40,9 @@
 /// callers that were answered together tend to ask again together: the gate stays shut until half
 /// of them are back, or the reader, who lets them run, has its next turn.
 ///
-/// Who waits in company gives way before it sleeps (give_way.hpp): with many callers the work of
-/// the client is mostly to put threads to sleep and to wake them, and that is what is saved.
+/// Who waits gives way before it sleeps (runtime/give_way.hpp): most of the time that a command
+/// takes on the way to a near server, and most of the work that many callers make, is to put
+/// threads to sleep and to wake them.
 ///
 /// A command that gets no reply in time makes its connection *retire*: nothing more is written to
 /// it, those already in flight may still be answered, and everyone else goes on with a new one.
@@ -191,8 +192,9 @@ private:
     static constexpr std::size_t cohort_count = 64;
     std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
     std::size_t cohort_ = 0;
-    way_giver turns_;                      ///< The callers',
-    way_giver readers_turns_;              ///< … and the link's thread's.
+    detail::way_giver turns_;              ///< The callers' that wait,
+    detail::way_giver leaders_turns_;      ///< … of the one that reads for itself,
+    detail::way_giver readers_turns_;      ///< … and the link's thread's.
     std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
     ticket_pool pool_;
 

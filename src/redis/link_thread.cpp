@@ -176,16 +176,12 @@ void link::poll_channels() {
         if (!finished_.empty() || stopping_) wake = now;
         left = timeout_until(wake, now);
     }
-    constexpr int most_turns = 4;
     int ready = 0;
     const auto look = [&](const timespec& timeout) {
         ready = ::ppoll(fds.data(), count, &timeout, nullptr);
         return ready != 0;
     };
-    if (!in_company() ||
-        !(look({}) || readers_turns_.until([&] { return look({}); }, most_turns))) {
-        look(left);
-    }
+    if (!in_company() || !(look({}) || readers_turns_.until([&] { return look({}); }))) look(left);
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));

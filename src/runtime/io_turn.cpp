@@ -22,7 +22,8 @@ constexpr duration longest_step = 1ms;
 
 }  // namespace
 
-io_turn::io_turn(clock& time) : time_(time), outer_(std::exchange(open_turn, this)) {
+io_turn::io_turn(clock& time, way_giver& waits)
+    : time_(time), waits_(waits), outer_(std::exchange(open_turn, this)) {
     guests_.reserve(most_guests);
 }
 
@@ -62,7 +63,12 @@ void io_turn::step(time_point until) {
     }
     const duration left = std::max(wake - now, duration::zero());
     const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(left.count())};
-    const int ready = ::ppoll(fds.data(), 2 * count, &timeout, nullptr);
+    int ready = 0;
+    const auto look = [&](const timespec& at_most) {
+        ready = ::ppoll(fds.data(), 2 * count, &at_most, nullptr);
+        return ready != 0;
+    };
+    if (!waits_.until([&] { return look({}); })) look(timeout);
     for (std::size_t i = 0; i < count; ++i) {
         const short seen = ready > 0 ? fds[2 * i].revents : short{0};
         const bool rung = ready > 0 && fds[2 * i + 1].revents != 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/give_way.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <cstddef>
@@ -38,8 +40,8 @@ public:
         virtual void leave() noexcept = 0;
     };
 
-    /// Opens it for this thread.
-    explicit io_turn(clock& time);
+    /// Opens it for this thread. `waits`: how it waits.
+    io_turn(clock& time, way_giver& waits);
     io_turn(const io_turn&) = delete;
     io_turn& operator=(const io_turn&) = delete;
     /// All guests leave.
@@ -62,6 +64,7 @@ private:
     void step(time_point until);
 
     clock& time_;
+    way_giver& waits_;
     io_turn* const outer_;
     std::vector<std::unique_ptr<guest>> guests_;
 };

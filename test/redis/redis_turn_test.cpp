@@ -55,9 +55,11 @@ protected:
             });
         }
     }
+    static inline detail::way_giver waits_{system_clock(), detail::way_giver::alone()};
+
     static bool answers_here(redis_engine& engine) {
         outcome seen;
-        detail::io_turn turn(system_clock());
+        detail::io_turn turn(system_clock(), waits_);
         engine.submit(words("PING"), soon(), seen.keep());
         turn.serve(soon(), [&] { return seen.told.load(); });
         test::wait_for("the answer", [&] { return seen.told.load(); });  // there or here
@@ -75,7 +77,7 @@ protected:
 TEST_F(redis_turn, answers_come_on_the_thread_that_waits) {
     std::vector<outcome> seen(count);
     {
-        detail::io_turn turn(system_clock());
+        detail::io_turn turn(system_clock(), waits_);
         for (std::size_t i = 0; i < count; ++i) {
             engines_[i]->submit(words("ECHO", "hello"), soon(), seen[i].keep());
         }
@@ -92,7 +94,7 @@ TEST_F(redis_turn, answers_come_on_the_thread_that_waits) {
 TEST_F(redis_turn, a_handler_may_ask_again_on_the_same_connection_and_on_another) {
     outcome first;
     std::vector<outcome> next(2);
-    detail::io_turn turn(system_clock());
+    detail::io_turn turn(system_clock(), waits_);
     engines_[0]->submit(words("INCR", "n"), soon(), [&](result<reply> said) {
         engines_[0]->submit(words("INCR", "n"), soon(), next[0].keep());
         engines_[1]->submit(words("INCR", "n"), soon(), next[1].keep());
@@ -107,7 +109,7 @@ TEST_F(redis_turn, a_handler_may_ask_again_on_the_same_connection_and_on_another
 TEST_F(redis_turn, what_is_not_answered_at_its_end_goes_to_the_engines_own_thread) {
     outcome slow;
     {
-        detail::io_turn turn(system_clock());
+        detail::io_turn turn(system_clock(), waits_);
         engines_[0]->submit(words("DEBUG", "SLEEP", "0.3"), soon(), slow.keep());
         turn.serve(system_clock().now() + 20ms, [&] { return slow.told.load(); });
         EXPECT_FALSE(slow.told);
@@ -121,7 +123,7 @@ TEST_F(redis_turn, a_silent_server_is_given_up_in_time) {
     outcome silent;
     servers_[0]->pause();
     const time_point asked = system_clock().now();
-    detail::io_turn turn(system_clock());
+    detail::io_turn turn(system_clock(), waits_);
     engines_[0]->submit(words("PING"), asked + 100ms, silent.keep());
     turn.serve(soon(), [&] { return silent.told.load(); });
     const duration took = system_clock().now() - asked;
@@ -146,7 +148,7 @@ TEST_F(redis_turn, others_who_use_the_same_connection_are_answered_too) {
     }
     for (int i = 0; i < 500; ++i) {
         outcome mine;
-        detail::io_turn turn(system_clock());
+        detail::io_turn turn(system_clock(), waits_);
         engines_[0]->submit(words("PING"), soon(), mine.keep());
         turn.serve(soon(), [&] { return mine.told.load(); });
         test::wait_for("the answer", [&] { return mine.told.load(); });

@@ -42,6 +42,7 @@ quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& ti
                                        const quorum_options& options)
     : nodes_(std::move(nodes)),
       time_(time),
+      waits_(time, detail::way_giver::alone()),
       options_(options),
       rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {}
 
@@ -65,7 +66,7 @@ void quorum_lease_store::exchange(std::span<const lease_request> requests,
                                   std::span<result<lease_reply>> replies, time_point give_up) {
     // This thread does the nodes' I/O while it waits. The outcome is there before the last node has
     // answered: that one is awaited for as long again, and then left to its own thread.
-    detail::io_turn turn(time_);
+    detail::io_turn turn(time_, waits_);
     const time_point asked = time_.now();
     const auto all = std::make_shared<detail::awaited_replies>(requests.size());
     rounds_->submit({requests.begin(), requests.end()}, give_up,

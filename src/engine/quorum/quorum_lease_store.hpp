@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/upkeep.hpp"
+#include "runtime/give_way.hpp"
 
 #include <holdfast/entropy.hpp>
 #include <holdfast/lease_store.hpp>
@@ -83,6 +84,7 @@ private:
 
     const std::vector<quorum_node> nodes_;
     clock& time_;
+    detail::way_giver waits_;
     const quorum_options options_;
     const std::shared_ptr<detail::quorum_rounds> rounds_;
 };

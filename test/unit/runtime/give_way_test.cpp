@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/give_way.hpp"
+
+#include <holdfast/virtual_clock.hpp>
+
+#include <gtest/gtest.h>
+
+namespace holdfast::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+class giving_way : public testing::Test {
+protected:
+    static constexpr auto long_rest = 2s;
+
+    /// Each turn takes so long, and the answer is there after so many.
+    bool wait(way_giver& by, duration turn, int answer_after) {
+        int turns = 0;
+        const bool there = by.until([&] {
+            time_.advance(turn);
+            return ++turns >= answer_after;
+        });
+        turns_ = turns;
+        return there;
+    }
+    /// Until it does not even try any more.
+    int failures_until_rest(way_giver& by, duration turn) {
+        for (int i = 0; i < 100; ++i) {
+            EXPECT_FALSE(wait(by, turn, 1'000'000));
+            if (turns_ == 0) return i;
+        }
+        return -1;
+    }
+    /// How long it rests from now on.
+    duration rest(way_giver& by) {
+        const time_point start = time_.now();
+        while (!wait(by, 1us, 1)) time_.advance(1ms);
+        return time_.now() - start;
+    }
+
+    virtual_clock time_;
+    int turns_ = 0;
+};
+
+TEST_F(giving_way, ends_with_the_answer) {
+    way_giver one(time_, way_giver::alone());
+    EXPECT_TRUE(wait(one, 1us, 7));
+    EXPECT_EQ(turns_, 7);
+}
+
+TEST_F(giving_way, ends_after_a_moment_without_it) {
+    way_giver one(time_, way_giver::alone());
+    EXPECT_FALSE(wait(one, 10us, 1'000'000));
+    EXPECT_LE(turns_, 11);
+    way_giver many(time_, way_giver::in_company(8));
+    EXPECT_FALSE(wait(many, 10us, 1'000'000));
+    EXPECT_EQ(turns_, 8);
+}
+
+TEST_F(giving_way, ends_also_if_no_time_passes) {
+    way_giver one(time_, way_giver::alone());
+    EXPECT_FALSE(wait(one, 0us, 1'000'000));
+}
+
+TEST_F(giving_way, is_not_tried_where_it_never_helps) {
+    way_giver one(time_, way_giver::alone());
+    EXPECT_EQ(failures_until_rest(one, 10us), 3);
+    const duration first = rest(one);
+    EXPECT_GE(first, 19ms);
+    duration last = first;
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_GE(failures_until_rest(one, 10us), 0);
+        const duration now = rest(one);
+        EXPECT_GE(now + 2ms, last);
+        last = now;
+    }
+    EXPECT_GE(last, 900ms);
+    EXPECT_LE(last, long_rest);
+}
+
+TEST_F(giving_way, is_tried_soon_again_where_it_helped) {
+    way_giver one(time_, way_giver::alone());
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_GE(failures_until_rest(one, 10us), 0);
+        static_cast<void>(rest(one));
+    }
+    for (int i = 0; i < 64; ++i) EXPECT_TRUE(wait(one, 1us, 3));
+    EXPECT_GT(failures_until_rest(one, 10us), 10) << "it has earned some trust";
+    EXPECT_LE(rest(one), 25ms);
+}
+
+TEST_F(giving_way, stops_where_another_program_has_work_to_do) {
+    way_giver one(time_, way_giver::alone());
+    EXPECT_FALSE(wait(one, 3ms, 1'000'000));
+    EXPECT_EQ(turns_, 2) << "the first shows nothing yet: time passes behind it";
+    EXPECT_FALSE(wait(one, 1us, 1));
+    EXPECT_EQ(turns_, 0);
+    way_giver trusted(time_, way_giver::alone());
+    for (int i = 0; i < 64; ++i) EXPECT_TRUE(wait(trusted, 1us, 1));
+    EXPECT_FALSE(wait(trusted, 3ms, 1'000'000));
+    EXPECT_TRUE(wait(trusted, 1us, 1)) << "once is no habit";
+}
+
+}  // namespace
+}  // namespace holdfast::detail
