@@ -21,8 +21,8 @@ link::link(const profile& p, server_locator where, clock& time, entropy& chance,
       chance_(chance),
       counts_(counts),
       turns_(time, detail::way_giver::in_company(8)),
-      leaders_turns_(time, detail::way_giver::alone()),
-      readers_turns_(time, detail::way_giver::in_company(4)) {}
+      readers_turns_(time, detail::way_giver::in_company(4)),
+      lone_turns_(time, detail::way_giver::alone()) {}
 
 link::~link() {
     {

@@ -193,8 +193,8 @@ private:
     std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
     std::size_t cohort_ = 0;
     detail::way_giver turns_;              ///< The callers' that wait,
-    detail::way_giver leaders_turns_;      ///< … of the one that reads for itself,
-    detail::way_giver readers_turns_;      ///< … and the link's thread's.
+    detail::way_giver readers_turns_;      ///< … the link's thread's that reads for them,
+    detail::way_giver lone_turns_;         ///< … and of whoever reads while no other caller waits.
     std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
     ticket_pool pool_;
 

@@ -311,7 +311,7 @@ short link::wait_ready(channel& c, time_point limit) {
         ready = ::ppoll(both, 2, &timeout, nullptr);
         return ready != 0;
     };
-    if (!leaders_turns_.until([&] { return look({}); })) look(left);
+    if (!lone_turns_.until([&] { return look({}); })) look(left);
     if (ready > 0 && both[1].revents != 0) c.poke.clear();
     return ready > 0 ? both[0].revents : short{0};
 }

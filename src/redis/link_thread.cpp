@@ -149,6 +149,7 @@ void link::poll_channels() {
     std::size_t count = 1;
     fds[0] = {.fd = nudge_.fd(), .events = POLLIN, .revents = 0};
     timespec left{};
+    bool awaited = false;
     {
         const lock held(mutex_);
         const time_point now = time_.now();
@@ -161,6 +162,7 @@ void link::poll_channels() {
                 continue;
             }
             if (!c->writing && gate_open(*c)) wake = now;
+            awaited = awaited || c->flying_commands > 0;
             wake = std::min(wake, c->earliest);
             c->reader_wakes = c->earliest;
             const short wanted = c->blocked ? POLLIN | POLLOUT : POLLIN;
@@ -181,7 +183,10 @@ void link::poll_channels() {
         ready = ::ppoll(fds.data(), count, &timeout, nullptr);
         return ready != 0;
     };
-    if (!in_company() || !(look({}) || readers_turns_.until([&] { return look({}); }))) look(left);
+    const auto look_now = [&] { return look({}); };
+    const bool there = in_company() ? look({}) || readers_turns_.until(look_now)
+                                    : awaited && lone_turns_.until(look_now);
+    if (!there) look(left);
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));
