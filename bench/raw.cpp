@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     std::vector<double> p50;
     for (int i = 0; i < rounds; ++i) {
         const pairs_options wanted{.workers = workers, .length = std::chrono::milliseconds(1500)};
-        const double limit = workers >= 64 ? benchmark_pair_limit(host, port) : 0;
+        const double limit = workers >= 64 ? benchmark_pair_limit(host, port).value() : 0;
         const auto blocking = pairs_by_blocking_pool(host, port, wanted);
         auto engine = open_redis(fmt::format("redis://{}:{}{}", host, port, options)).value();
         const auto threads = pairs_by_threads(*engine, wanted);

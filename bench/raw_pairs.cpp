@@ -17,8 +17,8 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <thread>
 
 namespace holdfast::bench {
@@ -130,18 +130,6 @@ void blocking_pairs(const std::string& host, std::uint16_t port, int id, worker_
     }
 }
 
-std::string output_of(const std::string& line) {
-    FILE* pipe = ::popen(line.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot run: " + line);
-    std::string out;
-    std::array<char, 4096> room{};
-    while (const std::size_t got = std::fread(room.data(), 1, room.size(), pipe)) {
-        out.append(room.data(), got);
-    }
-    if (::pclose(pipe) != 0) throw std::runtime_error("failed: " + line);
-    return out;
-}
-
 // Only ours: the server may be somebody's.
 void forget_keys(redisContext* c) {
     std::string cursor = "0";
@@ -169,7 +157,7 @@ constexpr int keys_to_delete = 3 * requests;
 constexpr int keys_to_set = 1'000'000'000;
 
 // The keys that redis-benchmark will delete, as it writes them.
-void write_keys(redisContext* c, const std::string& owner) {
+result<void> write_keys(redisContext* c, const std::string& owner) {
     constexpr int at_once = 1000;
     for (int i = 0; i < keys_to_delete; i += at_once) {
         for (int k = i; k < i + at_once; ++k) {
@@ -180,21 +168,14 @@ void write_keys(redisContext* c, const std::string& owner) {
             void* got = nullptr;
             const bool told = ::redisGetReply(c, &got) == REDIS_OK;
             const reply_ptr reply(got, &freeReplyObject);
-            if (told && static_cast<redisReply*>(got)->type == REDIS_REPLY_STATUS) continue;
-            throw std::runtime_error("the server takes no keys to delete");
+            const auto* said = static_cast<const redisReply*>(got);
+            if (told && said->type == REDIS_REPLY_STATUS) continue;
+            return fail(errc::unavailable,
+                        fmt::format("the server does not take {} keys for redis-benchmark: {}",
+                                    keys_to_delete, told ? said->str : c->errstr));
         }
     }
-}
-
-double rate_of(const std::string& host, std::uint16_t port, int keys, const std::string& command) {
-    const std::string out =
-        output_of(fmt::format("redis-benchmark -h {} -p {} -c 64 -P 16 -n {} -r {} --csv {}", host,
-                              port, requests, keys, command));
-    // The last line is "name","requests per second",…
-    const auto line = out.rfind('\n', out.size() - 2);
-    const auto comma = out.find("\",\"", line == std::string::npos ? 0 : line);
-    if (comma == std::string::npos) throw std::runtime_error("redis-benchmark said: " + out);
-    return std::stod(out.substr(comma + 3));
+    return {};
 }
 
 }  // namespace
@@ -251,22 +232,50 @@ pairs_result pairs_by_blocking_pool(const std::string& host, std::uint16_t port,
     });
 }
 
-double benchmark_pair_limit(const std::string& host, std::uint16_t port) {
+result<double> redis_benchmark_rate(const std::string& host, std::uint16_t port, int requests,
+                                    int keys, const std::string& command) {
+    const std::string line =
+        fmt::format("redis-benchmark -h {} -p {} -c 64 -P 16 -n {} -r {} --csv {}", host, port,
+                    requests, keys, command);
+    FILE* const pipe = ::popen(line.c_str(), "r");
+    if (pipe == nullptr) return fail(errc::unavailable, "cannot run redis-benchmark");
+    std::string out;
+    std::array<char, 4096> room{};
+    while (const std::size_t got = std::fread(room.data(), 1, room.size(), pipe)) {
+        out.append(room.data(), got);
+    }
+    const bool good = ::pclose(pipe) == 0;
+    // The last line is "name","requests per second",…
+    const auto last = out.size() < 2 ? std::string::npos : out.rfind('\n', out.size() - 2);
+    const auto comma = out.find("\",\"", last == std::string::npos ? 0 : last);
+    if (!good || comma == std::string::npos) {
+        return fail(errc::unavailable,
+                    "redis-benchmark cannot be run; Debian has it in redis-tools");
+    }
+    return std::strtod(out.c_str() + comma + 3, nullptr);
+}
+
+result<double> benchmark_pair_limit(const std::string& host, std::uint16_t port) {
     const script& s = compare_and_delete();
     const context_ptr c(::redisConnect(host.c_str(), port), &redisFree);
-    if (!c || c->err != 0) throw std::runtime_error("cannot connect");
+    if (!c || c->err != 0) return fail(errc::unavailable, "the reference's connection failed");
     const std::string owner = owner_of(0);
     ask(c.get(), {"SCRIPT", "LOAD", s.source()});
     forget_keys(c.get());
-    const double set = rate_of(host, port, keys_to_set,
-                               fmt::format("SET bench:limit:__rand_int__ {} NX PX 30000", owner));
+    const auto set =
+        redis_benchmark_rate(host, port, requests, keys_to_set,
+                             fmt::format("SET bench:limit:__rand_int__ {} NX PX 30000", owner));
     forget_keys(c.get());
-    write_keys(c.get(), owner);
-    const double drop =
-        rate_of(host, port, keys_to_delete,
-                fmt::format("EVALSHA {} 1 bench:limit:__rand_int__ {}", s.sha1(), owner));
+    if (!set) return set;
+    const auto written = write_keys(c.get(), owner);
+    const auto drop =
+        written ? redis_benchmark_rate(
+                      host, port, requests, keys_to_delete,
+                      fmt::format("EVALSHA {} 1 bench:limit:__rand_int__ {}", s.sha1(), owner))
+                : std::unexpected(written.error());
     forget_keys(c.get());
-    return 1.0 / (1.0 / set + 1.0 / drop);
+    if (!drop) return drop;
+    return 1.0 / (1.0 / *set + 1.0 / *drop);
 }
 
 std::string to_json(const std::vector<pairs_result>& results, double limit) {

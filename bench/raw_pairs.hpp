@@ -68,8 +68,15 @@ private:
 /// What redis-benchmark -c 64 -P 16 reaches with the two commands, as pairs: 1 / (1/set +
 /// 1/delete). All that it sets are new, and 85 of 100 deletions find their key: a pair that is
 /// refused is cheaper than one that is carried out.
-/// Throws std::runtime_error if redis-benchmark cannot be run.
-[[nodiscard]] double benchmark_pair_limit(const std::string& host, std::uint16_t port);
+/// Errors: unavailable, if redis-benchmark cannot be run, or the server takes no more keys.
+[[nodiscard]] result<double> benchmark_pair_limit(const std::string& host, std::uint16_t port);
+
+/// Commands a second by redis-benchmark: 64 connections, 16 commands in each pipeline.
+/// `__rand_int__` in the command becomes one of `keys` numbers of twelve digits.
+/// Errors: unavailable, if it cannot be run.
+[[nodiscard]] result<double> redis_benchmark_rate(const std::string& host, std::uint16_t port,
+                                                  int requests, int keys,
+                                                  const std::string& command);
 
 /// The results as one JSON document.
 [[nodiscard]] std::string to_json(const std::vector<pairs_result>& results, double limit);

@@ -306,12 +306,7 @@ short link::wait_ready(channel& c, time_point limit) {
         c.reader_wakes = std::min(c.earliest, limit);
         left = timeout_until(c.reader_wakes, now);
     }
-    int ready = 0;
-    const auto look = [&](const timespec& timeout) {
-        ready = ::ppoll(both, 2, &timeout, nullptr);
-        return ready != 0;
-    };
-    if (!lone_turns_.until([&] { return look({}); })) look(left);
+    const int ready = detail::poll_giving_way(lone_turns_, both, left);
     if (ready > 0 && both[1].revents != 0) c.poke.clear();
     return ready > 0 ? both[0].revents : short{0};
 }

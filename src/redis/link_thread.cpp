@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <span>
 
 namespace holdfast::redis {
 
@@ -177,16 +178,15 @@ void link::poll_channels() {
         }
         if (!finished_.empty() || stopping_) wake = now;
         left = timeout_until(wake, now);
+        awaited = awaited && wake > now;
     }
-    int ready = 0;
-    const auto look = [&](const timespec& timeout) {
-        ready = ::ppoll(fds.data(), count, &timeout, nullptr);
-        return ready != 0;
-    };
-    const auto look_now = [&] { return look({}); };
-    const bool there = in_company() ? look({}) || readers_turns_.until(look_now)
-                                    : awaited && lone_turns_.until(look_now);
-    if (!there) look(left);
+    const bool company = in_company();
+    const timespec first = company || awaited ? timespec{} : left;
+    int ready = ::ppoll(fds.data(), count, &first, nullptr);
+    if (ready == 0 && (company || awaited)) {
+        ready = detail::poll_giving_way(company ? readers_turns_ : lone_turns_,
+                                        std::span(fds).first(count), left);
+    }
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));

@@ -3,11 +3,13 @@
 
 #include <holdfast/clock.hpp>
 
+#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <span>
 
 /// What a thread does before it sleeps: it lets others run, for a moment.
 ///
@@ -98,5 +100,17 @@ private:
     std::atomic<duration> rest_{shortest_rest};
     std::atomic<time_point> crowded_until_{time_point::min()};
 };
+
+/// ppoll() by a thread that gives way before it sleeps.
+[[nodiscard]] inline int poll_giving_way(way_giver& waits, std::span<pollfd> fds,
+                                         const timespec& at_most) {
+    int ready = 0;
+    const auto look = [&](const timespec& timeout) {
+        ready = ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+        return ready != 0;
+    };
+    if (!waits.until([&] { return look({}); })) look(at_most);
+    return ready;
+}
 
 }  // namespace holdfast::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 #include <utility>
 
 namespace holdfast::detail {
@@ -63,12 +64,7 @@ void io_turn::step(time_point until) {
     }
     const duration left = std::max(wake - now, duration::zero());
     const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(left.count())};
-    int ready = 0;
-    const auto look = [&](const timespec& at_most) {
-        ready = ::ppoll(fds.data(), 2 * count, &at_most, nullptr);
-        return ready != 0;
-    };
-    if (!waits_.until([&] { return look({}); })) look(timeout);
+    const int ready = poll_giving_way(waits_, std::span(fds).first(2 * count), timeout);
     for (std::size_t i = 0; i < count; ++i) {
         const short seen = ready > 0 ? fds[2 * i].revents : short{0};
         const bool rung = ready > 0 && fds[2 * i + 1].revents != 0;

@@ -120,7 +120,9 @@ result<locks_reference::round> locks_reference::pipelined() const {
         **raw, {.workers = crew_.crew.workers, .length = crew_.crew.length});
     const auto cpu = bill.each(r.pairs_per_second);
     if (r.failures > 0) return fail(errc::unavailable, r.first_failure);
-    return round{.per_second = bench::benchmark_pair_limit(host, port), .server_cpu_us = cpu};
+    const auto limit = bench::benchmark_pair_limit(host, port);
+    if (!limit) return std::unexpected(limit.error());
+    return round{.per_second = *limit, .server_cpu_us = cpu};
 }
 
 }  // namespace holdfast::app

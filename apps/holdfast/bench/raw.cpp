@@ -221,7 +221,10 @@ result<void> raw_bench::round(progress& shown) {
     double reference = last;  // the blocking way's
     if (options_.pipelined()) {
         shown.step("reference");
-        reference = bench::benchmark_pair_limit(engine_.reference.host, engine_.reference.port);
+        const auto limit =
+            bench::benchmark_pair_limit(engine_.reference.host, engine_.reference.port);
+        if (!limit) return std::unexpected(limit.error());
+        reference = *limit;
     }
     references_.push_back(reference);
     for (way& one : ways_) one.log.ratios.push_back(one.log.rates.back() / reference);
