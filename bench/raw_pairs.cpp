@@ -250,7 +250,7 @@ result<double> redis_benchmark_rate(const std::string& host, std::uint16_t port,
     const auto comma = out.find("\",\"", last == std::string::npos ? 0 : last);
     if (!good || comma == std::string::npos) {
         return fail(errc::unavailable,
-                    "redis-benchmark cannot be run; Debian has it in redis-tools");
+                    "redis-benchmark failed; if it is missing, Debian has it in redis-tools");
     }
     return std::strtod(out.c_str() + comma + 3, nullptr);
 }
