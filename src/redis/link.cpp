@@ -137,14 +137,49 @@ void link::come_in(ticket& t) {
     } else {
         held.unlock();
     }
-    const auto answered = [&] { return t.settled.load(std::memory_order_acquire); };
+    const auto answered = [&] {
+        if (t.settled.load(std::memory_order_acquire)) return true;
+        if (!in_a_crowd()) return false;
+        look_for_replies(t);
+        return t.settled.load(std::memory_order_acquire);
+    };
     if (in_company() && turns_.until(answered)) return;
     await(t);
+}
+
+// One of a crowd whose turn has come before its reply was read looks by itself, and reads for all.
+void link::look_for_replies(const ticket& own) {
+    lock held(mutex_);
+    channel* const c = current_;
+    if (c == nullptr || c->reader != channel::role::thread || c->flying_commands == 0) return;
+    reading_lock reading(c->reading_mutex, std::try_to_lock);
+    if (!reading || c->ended) return;
+    held.unlock();
+    ticket_list settled;
+    c->ended = !read_replies(*c, settled);
+    held.lock();
+    if (c->ended) {
+        if (c->reader == channel::role::nobody) c->reader = channel::role::thread;
+        poke_reader(*c);
+    }
+    const bool writes = !c->ended && !c->writing && gate_open(*c);
+    if (writes) c->writing = true;  // and so it is not gone
+    held.unlock();
+    reading.unlock();
+    if (writes) write_batches(*c);
+    settle(settled, &own);
 }
 
 // Are there enough callers that one of them is likely to be ready to run?
 bool link::in_company() const noexcept {
     constexpr std::size_t enough = 3;
+    return callers_.load(std::memory_order_relaxed) >= enough;
+}
+
+// Are they so many that their turns take longer than the server takes to answer? It would run dry
+// before the link's thread has its turn, and the turns of those who wait would be in vain.
+bool link::in_a_crowd() const noexcept {
+    constexpr std::size_t enough = 24;
     return callers_.load(std::memory_order_relaxed) >= enough;
 }
 
@@ -212,11 +247,12 @@ bool link::looks_open(channel& c, time_point now) {
     constexpr duration pause = std::chrono::milliseconds(100);
     if (now - c.last_write <= pause || still_open(c)) return true;
     ticket_list nobody;
+    reading_lock reading(c.reading_mutex);
     {
         const lock held(mutex_);
         c.writing = false;
     }
-    break_channel(c, nobody);
+    break_channel(c, std::move(reading), nobody);
     return false;
 }
 

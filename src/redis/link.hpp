@@ -33,6 +33,8 @@
 ///   that is idle (runtime/io_turn.hpp).
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
+/// - One of many callers that finds its reply not yet read looks for it once itself, whoever has
+///   the role: among so many, the thread's turn comes late.
 ///
 /// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
 /// has grown to what is in flight, or to a full batch. So a few callers hardly wait for each other,
@@ -75,8 +77,11 @@ struct channel {
     std::size_t returning = 0;  ///< Callers just woken, who are given a moment to come back.
     std::string reason;         ///< Why it broke, if a writer saw it.
 
-    // The reader's.
+    // Of whoever reads: the reader, or a caller that looks for its reply. Its mutex is taken before
+    // the link's, or only tried.
+    std::mutex reading_mutex;
     ticket_list reading;
+    bool ended = false;  ///< A caller that looked has seen the end; the reader cleans up.
     std::vector<char> room = std::vector<char>(std::size_t{64} << 10);
     int lonely_rounds = 0;  ///< Round trips in a row with one caller's commands in flight.
 
@@ -136,7 +141,9 @@ private:
     void hand_over(channel& c);
     void poke_reader(channel& c) noexcept;
     [[nodiscard]] bool in_company() const noexcept;
+    [[nodiscard]] bool in_a_crowd() const noexcept;
     void come_in(ticket& t);
+    void look_for_replies(const ticket& own);
 
     // link_io.cpp: writing and reading, by whoever has the role
     [[nodiscard]] bool gate_open(const channel& c) const noexcept;
@@ -147,7 +154,8 @@ private:
     [[nodiscard]] bool read_replies(channel& c, ticket_list& settled);
     [[nodiscard]] bool match_replies(channel& c, ticket_list& settled);
     void expire(channel& c, time_point now, ticket_list& settled);
-    void break_channel(channel& c, ticket_list& settled);
+    using reading_lock = std::unique_lock<std::mutex>;
+    void break_channel(channel& c, reading_lock reading, ticket_list& settled);
     [[nodiscard]] static bool still_open(channel& c);
     [[nodiscard]] bool wanted(const channel& c) const;
     void write_if_open(channel& c, std::size_t woken);

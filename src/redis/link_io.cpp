@@ -243,7 +243,7 @@ void link::expire(channel& c, time_point now, ticket_list& settled) {
 }
 
 // Requires: this thread is the reader. The channel is gone afterwards.
-void link::break_channel(channel& c, ticket_list& settled) {
+void link::break_channel(channel& c, reading_lock reading, ticket_list& settled) {
     lock held(mutex_);
     c.broken = true;
     writer_left_.wait(held, [&] { return !c.writing; });
@@ -279,6 +279,7 @@ void link::break_channel(channel& c, ticket_list& settled) {
     }
     counts_.disconnects.add();
     counts_.open_connections.take();
+    reading.unlock();  // nobody finds it any more
     drop(c);
     if (!queue_.empty()) nudge_.raise();
 }
@@ -315,15 +316,17 @@ short link::wait_ready(channel& c, time_point limit) {
 // and then those who have their replies are woken. False: the channel is gone.
 bool link::service(channel& c, short ready, const ticket* own) {
     ticket_list settled;
-    bool alive = true;
     if ((ready & POLLOUT) != 0) send_out(c);
-    if ((ready & (POLLIN | POLLHUP | POLLERR)) != 0) alive = read_replies(c, settled);
+    reading_lock reading(c.reading_mutex);
+    bool alive = !c.ended;
+    if (alive && (ready & (POLLIN | POLLHUP | POLLERR)) != 0) alive = read_replies(c, settled);
     if (alive) expire(c, time_.now(), settled);
     if (!alive || !wanted(c)) {
-        break_channel(c, settled);
+        break_channel(c, std::move(reading), settled);
         settle(settled, own);
         return false;
     }
+    reading.unlock();
     std::size_t threads = 0;
     for (const ticket* t = settled.front(); t != nullptr; t = t->next) threads += !t->submitted;
     const bool gather = own == nullptr && threads >= worth_gathering;

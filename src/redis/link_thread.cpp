@@ -51,7 +51,7 @@ void link::serve() {
         mine.push_back(c.get());
     }
     held.unlock();
-    for (channel* c : mine) break_channel(*c, rest);
+    for (channel* c : mine) break_channel(*c, reading_lock(c->reading_mutex), rest);
     settle(rest, nullptr);
 }
 

@@ -19,11 +19,12 @@
 /// awake. And where many callers share a connection, the reply is mostly there when the turn comes
 /// round: the others have queued their commands meanwhile, and the batch has been carried out.
 ///
-/// That is right only as long as it succeeds. A turn that takes a millisecond went to another
-/// program that has work to do; and where the reply is not there after a moment, the server is far
-/// away, or it waits for the processor that we keep busy. So each success earns a little credit,
-/// and each failure costs more; without credit we sleep at once for a while, as a program should
-/// that has nothing to do, and for longer each time that nothing has been earned in between.
+/// That is right only as long as it succeeds. A turn that takes a millisecond, in which hardly any
+/// of the others had one, went to another program that has work to do; and where the reply is not
+/// there after a moment, the server is far away, or it waits for the processor that we keep busy.
+/// So each success earns a little credit, and each failure costs more; without credit we sleep at
+/// once for a while, as a program should that has nothing to do, and for longer each time that
+/// nothing has been earned in between.
 namespace holdfast::detail {
 
 /// Thread safety: all members may be called from any thread.
@@ -53,11 +54,13 @@ public:
         const time_point start = time_.now();
         if (start < crowded_until_.load(std::memory_order_relaxed)) return false;
         time_point before = start;
+        unsigned taken = turns_taken_.load(std::memory_order_relaxed);
         for (int i = 0; i < how_.turns && before - start < how_.patience; ++i) {
             ::sched_yield();
             const time_point after = time_.now();
+            const unsigned others = turns_taken_.fetch_add(1, std::memory_order_relaxed) - taken;
             const bool there = ready();
-            if (after - before > long_turn) {
+            if (after - before > long_turn && others * usual_turn < after - before) {
                 pay(how_.price_of_a_long_turn, after);
                 return there;
             }
@@ -66,6 +69,7 @@ public:
                 return true;
             }
             before = after;
+            taken += others + 1;
         }
         pay(price_of_failure, before);
         return false;
@@ -73,6 +77,7 @@ public:
 
 private:
     static constexpr duration long_turn = std::chrono::milliseconds(1);
+    static constexpr duration usual_turn = std::chrono::microseconds(50);  ///< At most.
     static constexpr duration shortest_rest = std::chrono::milliseconds(20);
     static constexpr int first_credit = 8;
     static constexpr int most_credit = 64;
@@ -96,6 +101,7 @@ private:
 
     clock& time_;
     const habits how_;
+    std::atomic<unsigned> turns_taken_{0};  ///< By all.
     std::atomic<int> credit_{first_credit};
     std::atomic<duration> rest_{shortest_rest};
     std::atomic<time_point> crowded_until_{time_point::min()};

@@ -186,24 +186,50 @@ TEST_F(redis_faults, a_reply_cut_in_the_middle_of_a_frame_is_unknown_and_the_res
     EXPECT_EQ(stored("n"), 3);
 }
 
+// In a crowd, any caller may be the one that finds the connection at its end.
 TEST_F(redis_faults, resets_under_load_leave_every_caller_with_one_true_outcome) {
-    tally t;
+    for (const int threads : {16, 48}) {
+        server_->raw("FLUSHALL");
+        tally t;
+        std::atomic<bool> stop = false;
+        std::thread breaker([&] {
+            while (!stop) {
+                const auto before = engine_->statistics().answered;
+                const auto more = [&] {
+                    return stop || engine_->statistics().answered > before + 200;
+                };
+                test::wait_for("some progress", more, 20s);
+                proxy_->reset();
+                proxy_->pass();
+            }
+        });
+        hammer(t, threads, 16'000 / threads, 2s);
+        stop = true;
+        breaker.join();
+        expect_true(t, threads);
+        EXPECT_GT(t.answered, 1000);
+        EXPECT_GT(engine_->statistics().disconnects, 1U);
+    }
+}
+
+TEST_F(redis_faults, a_reply_beyond_the_limit_leaves_a_crowd_with_true_outcomes) {
+    server_->raw("SET", "big", std::string(100'000, 'x'));
+    engine_ = open(proxy_->port(), "?max_reply_bytes=50k");
     std::atomic<bool> stop = false;
-    std::thread breaker([&] {
-        while (!stop) {
-            const auto before = engine_->statistics().answered;
-            const auto more = [&] { return stop || engine_->statistics().answered > before + 200; };
-            test::wait_for("some progress", more, 20s);
-            proxy_->reset();
-            proxy_->pass();
-        }
+    std::atomic<int> refused = 0;
+    std::thread glutton([&] {
+        do {
+            const auto r = run(words("GET", "big"));
+            refused += !r && r.error().detail.find("max_reply_bytes") != std::string::npos ? 1 : 0;
+        } while (!stop);
     });
-    hammer(t, 16, 1000, 2s);
+    tally t;
+    hammer(t, 48, 200, 2s);
     stop = true;
-    breaker.join();
-    expect_true(t, 16);
+    glutton.join();
+    expect_true(t, 48);
+    EXPECT_GT(refused, 0);
     EXPECT_GT(t.answered, 1000);
-    EXPECT_GT(engine_->statistics().disconnects, 1U);
 }
 
 TEST_F(redis_faults, a_black_hole_ends_every_call_by_its_deadline) {

@@ -102,5 +102,22 @@ TEST_F(giving_way, stops_where_another_program_has_work_to_do) {
     EXPECT_TRUE(wait(trusted, 1us, 1)) << "once is no habit";
 }
 
+TEST_F(giving_way, goes_on_where_a_long_turn_went_to_the_company) {
+    const auto turns_among = [&](int others) {
+        way_giver many(time_, way_giver::in_company(8));
+        int turns = 0;
+        EXPECT_FALSE(many.until([&] {
+            ++turns;
+            time_.advance(3ms);
+            for (int i = 0; i < others; ++i) EXPECT_TRUE(many.until([] { return true; }));
+            return false;
+        }));
+        return turns;
+    };
+    EXPECT_EQ(turns_among(0), 2);
+    EXPECT_EQ(turns_among(40), 2) << "most of the time went elsewhere";
+    EXPECT_EQ(turns_among(80), 8);
+}
+
 }  // namespace
 }  // namespace holdfast::detail
