@@ -9,7 +9,6 @@
 #include <holdfast/command_engine.hpp>
 #include <holdfast/entropy.hpp>
 
-#include <array>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -97,9 +96,12 @@ private:
     void leave_reading(bool alone);
     void doze(lock& held);
     void wake_reader() noexcept;
-    using wakers = std::array<int, 2>;  ///< Descriptors; -1 for none.
+    struct bells {
+        event& own;
+        int other = -1;  ///< Somebody else's descriptor, who clears it too.
+    };
     enum class round_end : std::uint8_t { quiet, lost };
-    [[nodiscard]] round_end read_round(time_point until, wakers by);
+    [[nodiscard]] round_end read_round(time_point until, bells by);
     [[nodiscard]] static std::string_view verb_of(channel_scope scope, bool add);
     void queue_words(std::string_view verb, channel_scope scope,
                      const std::vector<std::string>& channels);

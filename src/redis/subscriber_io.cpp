@@ -12,6 +12,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -121,8 +122,7 @@ void subscriber::listen() {
                 return lose("the server is not the one to listen to any more");
             }
         }
-        if (read_round(time_point::max(), {nudge_.fd(), -1}) == round_end::lost) return;
-        nudge_.clear();
+        if (read_round(time_point::max(), {nudge_}) == round_end::lost) return;
     }
     lose("the client was closed");
 }
@@ -202,20 +202,19 @@ bool subscriber::attend(const push_wait& wait) {
             const lock held(mutex_);
             if (stopping_ || renewing_) break;
         }
-        good = read_round(wait.until, {wake_fd, poke_.fd()}) == round_end::quiet;
-        poke_.clear();
+        good = read_round(wait.until, {poke_, wake_fd}) == round_end::quiet;
     }
     leave_reading(wait.alone());
     return true;
 }
 
 // One round of whoever reads: what is pending is written, what comes is told.
-subscriber::round_end subscriber::read_round(time_point until, wakers by) {
+subscriber::round_end subscriber::read_round(time_point until, bells by) {
     if (!write_pending()) return round_end::lost;
     const bool blocked = out_sent_ < out_.size();
     const short wanted = blocked ? POLLIN | POLLOUT : POLLIN;
-    std::array<pollfd, 3> fds{pollfd{line_->stream().fd(), wanted, 0}, pollfd{by[0], POLLIN, 0},
-                              pollfd{by[1], POLLIN, 0}};
+    std::array<pollfd, 3> fds{pollfd{line_->stream().fd(), wanted, 0},
+                              pollfd{by.own.fd(), POLLIN, 0}, pollfd{by.other, POLLIN, 0}};
     const duration patience_left = profile_.options.reply_timeout;
     const time_point now = time_.now();
     // Nobody may have read for a while: the silence was ours.
@@ -227,6 +226,7 @@ subscriber::round_end subscriber::read_round(time_point until, wakers by) {
     const timespec left = timeout_until(std::min(limit, until), now);
     const int ready = ::ppoll(fds.data(), fds.size(), &left, nullptr);
     last_round_ = time_.now();
+    if (ready > 0 && fds[1].revents != 0) by.own.clear();
     if (ready > 0 && fds[0].revents != 0 && !read_pushed()) return round_end::lost;
     if (last_round_ < limit) return round_end::quiet;
     if (pinged_) {
@@ -296,6 +296,8 @@ bool subscriber::read_pushed() {
             lose("reply: " + line_->replies().problem());
             return false;
         }
+        // A plain socket that gave less than asked for is empty; TLS may still hold a record.
+        if (profile_.tls == nullptr && step.bytes < room.size()) return true;
     }
 }
 
