@@ -154,15 +154,18 @@ void link::look_for_replies(const ticket& own) {
     if (c == nullptr || c->reader != channel::role::thread || c->flying_commands == 0) return;
     reading_lock reading(c->reading_mutex, std::try_to_lock);
     if (!reading || c->ended) return;
+    c->looking = true;
     held.unlock();
     ticket_list settled;
     c->ended = !read_replies(*c, settled);
     held.lock();
+    c->looking = false;
     if (c->ended) {
-        if (c->reader == channel::role::nobody) c->reader = channel::role::thread;
+        c->broken = true;  // nothing more is written to it
         poke_reader(*c);
     }
-    const bool writes = !c->ended && !c->writing && gate_open(*c);
+    take_off(settled);
+    const bool writes = !c->writing && gate_open(*c);
     if (writes) c->writing = true;  // and so it is not gone
     held.unlock();
     reading.unlock();

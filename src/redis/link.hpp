@@ -73,6 +73,7 @@ struct channel {
     bool writing = false;  ///< A thread has the writer's role.
     bool blocked = false;  ///< The socket took a part only; the reader sends the rest.
     bool broken = false;
+    bool looking = false;  ///< A caller looks for its reply: the thread keeps the reader's role.
     bool retired = false;
     std::size_t returning = 0;  ///< Callers just woken, who are given a moment to come back.
     std::string reason;         ///< Why it broke, if a writer saw it.
@@ -156,6 +157,7 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     using reading_lock = std::unique_lock<std::mutex>;
     void break_channel(channel& c, reading_lock reading, ticket_list& settled);
+    static void take_off(ticket_list& settled) noexcept;
     [[nodiscard]] static bool still_open(channel& c);
     [[nodiscard]] bool wanted(const channel& c) const;
     void write_if_open(channel& c, std::size_t woken);

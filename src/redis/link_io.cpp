@@ -242,6 +242,15 @@ void link::expire(channel& c, time_point now, ticket_list& settled) {
     if (c.retired && !queue_.empty()) nudge_.raise();
 }
 
+// Their threads are told later, and may look in before: not at a channel that is gone by then.
+// Requires: the mutex is held.
+void link::take_off(ticket_list& settled) noexcept {
+    for (ticket* t = settled.front(); t != nullptr; t = t->next) {
+        t->where = ticket::place::outside;
+        t->on = nullptr;
+    }
+}
+
 // Requires: this thread is the reader. The channel is gone afterwards.
 void link::break_channel(channel& c, reading_lock reading, ticket_list& settled) {
     lock held(mutex_);
@@ -272,11 +281,7 @@ void link::break_channel(channel& c, reading_lock reading, ticket_list& settled)
         t->lost = true;
         settled.push_back(*t);
     }
-    // Their threads are told only after this, and may look in meanwhile: not at what is gone.
-    for (ticket* t = settled.front(); t != nullptr; t = t->next) {
-        t->where = ticket::place::outside;
-        t->on = nullptr;
-    }
+    take_off(settled);
     counts_.disconnects.add();
     counts_.open_connections.take();
     reading.unlock();  // nobody finds it any more

@@ -157,8 +157,9 @@ void link::poll_channels() {
         time_point wake = now + longest_wait;
         for (const auto& c : channels_) {
             if (c->reader != channel::role::thread || count == fds.size()) continue;
-            const bool idle = c->flying_commands == 0 && queue_.empty() && !c->retired;
-            if (idle && c->lonely_rounds >= 4) {
+            const bool usable = !c->retired && !c->broken;
+            const bool idle = usable && c->flying_commands == 0 && queue_.empty();
+            if (idle && c->lonely_rounds >= 4 && !c->looking) {
                 c->reader = channel::role::nobody;
                 continue;
             }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -118,6 +119,7 @@ io_step transport::read(std::span<char> into) {
     if (tls_ != nullptr) {
         const std::scoped_lock guard(tls_mutex_);
         std::size_t got = 0;
+        ::ERR_clear_error();  // the program's own use of OpenSSL on this thread may have left one
         const int outcome = ::SSL_read_ex(tls_, into.data(), into.size(), &got);
         if (outcome == 1) return {io_step::kind::moved, got, {}};
         return tls_step(outcome, 0);
@@ -136,6 +138,7 @@ io_step transport::write(std::span<const char> from) {
     if (tls_ != nullptr) {
         const std::scoped_lock guard(tls_mutex_);
         std::size_t put = 0;
+        ::ERR_clear_error();
         const int outcome = ::SSL_write_ex(tls_, from.data(), from.size(), &put);
         if (outcome == 1) return {io_step::kind::moved, put, {}};
         return tls_step(outcome, from.size());
