@@ -93,12 +93,12 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
 void world::note_arrival(const lease_request& request, unsigned node, bool awaited) {
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
-    const std::pair there(node, owner.value());
+    const std::pair there(node, owner);
     const auto* gone = std::get_if<ask::release>(&request);
     if (std::holds_alternative<ask::acquire>(request)) {
-        if (!awaited || ended_owners_.contains(there)) late_owners_.insert(owner.value());
+        if (!awaited || ended_owners_.contains(there)) late_owners_.emplace(owner.value());
     } else if (std::holds_alternative<ask::renew>(request)) {
-        if (!awaited) late_owners_.insert(owner.value());
+        if (!awaited) late_owners_.emplace(owner.value());
     } else if (std::holds_alternative<ask::leave>(request) ||
                (gone != nullptr && gone->only.value == 0)) {
         ended_owners_.insert(there);

@@ -145,7 +145,7 @@ private:
     };
     std::map<std::string, resource> resources_;
     /// By server: owners whose last request was carried out there.
-    std::set<std::pair<unsigned, std::string>> ended_owners_;
+    std::set<std::pair<unsigned, owner_token>> ended_owners_;
     /// Owners of which a request came when their program had done with it: nobody will undo it.
     std::set<std::string, std::less<>> late_owners_;
 };

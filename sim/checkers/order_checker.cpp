@@ -17,19 +17,19 @@ constexpr moment message_time = 1500ms;
 
 void order_checker::see(const seen::request_sent& e) {
     if (const auto* asked = std::get_if<ask::acquire>(&e.request)) {
-        askers_.try_emplace(asked->owner.value(),
+        askers_.try_emplace(asked->owner,
                             asker{e.process, asked->name.value(), asked->mode, asked->barge, e.at});
     } else if (const auto* left = std::get_if<ask::leave>(&e.request)) {
-        askers_.erase(left->owner.value());
+        askers_.erase(left->owner);
     } else if (const auto* gone = std::get_if<ask::release>(&e.request)) {
-        askers_.erase(gone->owner.value());
+        askers_.erase(gone->owner);
     }
 }
 
 void order_checker::see(const seen::request_answered& e) {
     const auto* asked = std::get_if<ask::acquire>(&e.request);
     if (asked == nullptr || !e.reply) return;
-    const auto found = askers_.find(asked->owner.value());
+    const auto found = askers_.find(asked->owner);
     if (found == askers_.end()) return;
     if (std::holds_alternative<answer::granted>(*e.reply)) {
         granted(found->first, std::get<answer::granted>(*e.reply).fence, e.at);
@@ -41,10 +41,10 @@ void order_checker::see(const seen::request_answered& e) {
 }
 
 void order_checker::see(const seen::push_heard& e) {
-    if (e.given.ttl > duration::zero()) granted(e.given.owner.value(), e.given.fence, e.at);
+    if (e.given.ttl > duration::zero()) granted(e.given.owner, e.given.fence, e.at);
 }
 
-void order_checker::granted(const std::string& owner, fencing_token fence, moment at) {
+void order_checker::granted(const owner_token& owner, fencing_token fence, moment at) {
     const auto found = askers_.find(owner);
     if (found == askers_.end() || found->second.granted) return;
     asker& lucky = found->second;

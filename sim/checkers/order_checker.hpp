@@ -41,9 +41,9 @@ private:
         moment overtaken = moment::max();  ///< … when that one was heard of.
         bool disturbed = false;            ///< It may have lost its place.
     };
-    void granted(const std::string& owner, fencing_token fence, moment at);
+    void granted(const owner_token& owner, fencing_token fence, moment at);
 
-    std::map<std::string, asker> askers_;  ///< By owner.
+    std::map<owner_token, asker> askers_;  ///< By owner.
 };
 
 }  // namespace holdfast::sim

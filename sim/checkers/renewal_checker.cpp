@@ -21,13 +21,13 @@ void renewal_checker::see(const seen::process_crashed& e) {
 
 void renewal_checker::see(const seen::request_sent& e) {
     if (const auto* gone = std::get_if<ask::release>(&e.request)) {
-        ended_owners_.emplace(e.process, gone->owner.value());
+        ended_owners_.emplace(e.process, gone->owner);
     } else if (const auto* left = std::get_if<ask::leave>(&e.request)) {
-        ended_owners_.emplace(e.process, left->owner.value());
+        ended_owners_.emplace(e.process, left->owner);
     }
     const auto* kept = std::get_if<ask::renew>(&e.request);
     if (kept == nullptr) return;
-    if (ended_owners_.contains({e.process, kept->owner.value()})) {
+    if (ended_owners_.contains({e.process, kept->owner})) {
         complain(e.at, fmt::format("process {} renews '{}', which it has given back", e.process,
                                    kept->name.value()));
     }

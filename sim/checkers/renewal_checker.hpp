@@ -29,7 +29,7 @@ private:
         const believer* who;
     };
     std::map<std::uint64_t, holding> open_;
-    std::set<std::pair<unsigned, std::string>> ended_owners_;
+    std::set<std::pair<unsigned, owner_token>> ended_owners_;
 };
 
 }  // namespace holdfast::sim

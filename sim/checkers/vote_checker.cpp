@@ -20,14 +20,14 @@ std::uint64_t reach(const ask::release& undo) {
 // Who gives it back does not count on it any more, and asks no more.
 void vote_checker::see(const seen::request_sent& e) {
     if (const auto* gone = std::get_if<ask::release>(&e.request)) {
-        places_.erase({gone->owner.value(), gone->name.value()});
+        places_.erase({gone->owner, gone->name});
     } else if (const auto* left = std::get_if<ask::leave>(&e.request)) {
-        places_.erase({left->owner.value(), left->name.value()});
+        places_.erase({left->owner, left->name});
     }
     if (const auto* asked = std::get_if<ask::acquire>(&e.request)) {
-        places_.try_emplace({asked->owner.value(), asked->name.value()});
+        places_.try_emplace({asked->owner, asked->name});
     } else if (const auto* kept = std::get_if<ask::renew>(&e.request)) {
-        const auto found = places_.find({kept->owner.value(), kept->name.value()});
+        const auto found = places_.find({kept->owner, kept->name});
         if (found == places_.end()) return;
         found->second.renewal = ++renewals_;
         found->second.renewal_sent = e.at;
@@ -38,13 +38,13 @@ void vote_checker::see(const seen::request_sent& e) {
 
 void vote_checker::see(const seen::request_answered& e) {
     if (const auto* kept = std::get_if<ask::renew>(&e.request)) {
-        const auto found = places_.find({kept->owner.value(), kept->name.value()});
+        const auto found = places_.find({kept->owner, kept->name});
         if (found != places_.end()) found->second.renewal = 0;
         return;
     }
     const auto* asked = std::get_if<ask::acquire>(&e.request);
     if (asked == nullptr || !e.reply || !std::holds_alternative<answer::granted>(*e.reply)) return;
-    const auto found = places_.find({asked->owner.value(), asked->name.value()});
+    const auto found = places_.find({asked->owner, asked->name});
     if (found == places_.end()) return;
     found->second.granted = true;
     const auto votes = std::ranges::count_if(
@@ -57,7 +57,7 @@ void vote_checker::see(const seen::request_answered& e) {
 void vote_checker::see(const seen::node_asked& e) {
     if (const auto* kept = std::get_if<ask::renew>(&e.request)) {
         asked_.erase(&e.request);
-        const asker who(kept->owner.value(), kept->name.value());
+        const asker who(kept->owner, kept->name);
         const auto found = places_.find(who);
         if (found == places_.end() || found->second.renewal_sent != e.at) return;
         if (!found->second.renewal_at.insert(e.node).second) return;
@@ -68,7 +68,7 @@ void vote_checker::see(const seen::node_asked& e) {
     }
     const auto* undo = std::get_if<ask::release>(&e.request);
     if (undo == nullptr) return;
-    const auto found = places_.find({undo->owner.value(), undo->name.value()});
+    const auto found = places_.find({undo->owner, undo->name});
     if (found == places_.end()) return;
     vote& here = found->second.votes[e.node];
     if (found->second.granted && here.counts() && here.given <= reach(*undo)) {
@@ -103,7 +103,7 @@ void vote_checker::see(const seen::node_answered& e) {
     if (const auto* kept = std::get_if<ask::renew>(&e.request)) return renewal_answered(e, *kept);
     if (!e.reply) return;
     if (const auto* undo = std::get_if<ask::release>(&e.request)) {
-        const auto found = places_.find({undo->owner.value(), undo->name.value()});
+        const auto found = places_.find({undo->owner, undo->name});
         if (found == places_.end()) return;
         vote& here = found->second.votes[e.node];
         if (here.undoing <= reach(*undo)) here.undoing = 0;
@@ -112,7 +112,7 @@ void vote_checker::see(const seen::node_answered& e) {
     const auto* asked = std::get_if<ask::acquire>(&e.request);
     const auto* given = std::get_if<answer::granted>(&*e.reply);
     if (asked == nullptr || given == nullptr) return;
-    const auto found = places_.find({asked->owner.value(), asked->name.value()});
+    const auto found = places_.find({asked->owner, asked->name});
     if (found == places_.end()) return;
     // An earlier answer may come last, and speaks of what has been undone since.
     std::uint64_t& latest = found->second.votes[e.node].given;

@@ -29,7 +29,7 @@ public:
     void see(const seen::node_answered& e) override;
 
 private:
-    using asker = std::pair<std::string, std::string>;  ///< An owner, and the name it asks for.
+    using asker = std::pair<owner_token, lock_name>;  ///< An owner, and the name it asks for.
     struct vote {
         std::uint64_t given = 0;    ///< The largest fence of a grant that was heard of.
         std::uint64_t undone = 0;   ///< Up to this fence nothing counts, whenever it is heard of.

@@ -116,7 +116,7 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
     if (unknown) maybe_there_ = true;
     trouble_ = std::move(why);
     if (mutation("another_owner_on_a_retry")) {
-        std::string other = plan_.owner.value();
+        std::string other(plan_.owner.value());
         other.back() = other.back() == '0' ? '1' : '0';
         plan_.owner = *owner_token::parse(other);
     }

@@ -31,15 +31,14 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 template <std::size_t Bytes>
-std::string random_digits(entropy& source) {
+std::array<char, 2 * Bytes> random_digits(entropy& source) {
     std::array<std::byte, Bytes> bits{};
     source.fill(bits);
-    std::string text;
-    text.reserve(2 * Bytes);
-    for (const std::byte b : bits) {
+    std::array<char, 2 * Bytes> text;
+    for (std::size_t i = 0; i < Bytes; ++i) {
         constexpr std::string_view digits = "0123456789abcdef";
-        text += digits[std::to_integer<unsigned>(b) >> 4];
-        text += digits[std::to_integer<unsigned>(b) & 15];
+        text[2 * i] = digits[std::to_integer<unsigned>(bits[i]) >> 4];
+        text[2 * i + 1] = digits[std::to_integer<unsigned>(bits[i]) & 15];
     }
     return text;
 }
@@ -97,15 +96,16 @@ result<lock_name> lock_name::make(std::string_view text) {
 }
 
 client_id client_id::draw(entropy& source) {
-    return client_id(random_digits<6>(source));
+    const auto digits = random_digits<6>(source);
+    return client_id(std::string(digits.begin(), digits.end()));
 }
 
 owner_token owner_token::draw(entropy& source) {
-    return owner_token(random_digits<16>(source));
+    return owner_token({}, random_digits<16>(source));
 }
 
 owner_token owner_token::draw(entropy& source, const client_id& client) {
-    return owner_token(client.value() + random_digits<10>(source));
+    return owner_token(client.value(), random_digits<10>(source));
 }
 
 result<owner_token> owner_token::parse(std::string_view text) {
@@ -113,7 +113,7 @@ result<owner_token> owner_token::parse(std::string_view text) {
     if (text.size() != 32 || !std::ranges::all_of(text, is_hex)) {
         return fail(errc::corrupt, "owner is not 32 hex digits");
     }
-    return owner_token(std::string(text));
+    return owner_token(text, {});
 }
 
 }  // namespace holdfast

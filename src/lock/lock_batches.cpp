@@ -26,6 +26,11 @@ struct mailbag {
     std::vector<std::size_t> senders;
     time_point give_up = time_point::min();
 
+    explicit mailbag(std::size_t most) {
+        requests.reserve(most);
+        senders.reserve(most);
+    }
+
     void add(std::size_t sender, lease_request request, time_point until) {
         requests.push_back(std::move(request));
         senders.push_back(sender);
@@ -67,8 +72,9 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
     }
     const time_point asked = clock_.now();
     std::vector<acquire_machine> machines;
+    machines.reserve(names.size());
     std::vector<std::optional<acquire_machine::finish>> ends(names.size());
-    mailbag out;
+    mailbag out(names.size());
     const auto follow = [&](std::size_t i, acquire_machine::action&& next) {
         if (auto* more = std::get_if<acquire_machine::send>(&next)) {
             out.add(i, std::move(more->request), more->give_up);
@@ -87,7 +93,7 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
         follow(machines.size() - 1, machines.back().start(asked));
     }
     while (!out.requests.empty()) {
-        const mailbag sent = std::exchange(out, {});
+        const mailbag sent = std::exchange(out, mailbag(0));
         auto replies = carry(*store_, sent);
         const time_point now = clock_.now();
         for (std::size_t k = 0; k < replies.size(); ++k) {
@@ -178,7 +184,8 @@ std::vector<result<void>> lock_runtime::release_each(std::vector<lease> leases) 
     std::vector<result<void>> said(leases.size());
     std::vector<std::optional<release_machine>> machines(leases.size());
     std::vector<std::shared_ptr<lease_state>> states;
-    mailbag out;
+    states.reserve(leases.size());
+    mailbag out(leases.size());
     const auto follow = [&](std::size_t i, release_machine::action&& next) {
         if (const auto* more = std::get_if<release_machine::send>(&next)) {
             out.add(i, *more->request, more->give_up);
@@ -198,7 +205,7 @@ std::vector<result<void>> lock_runtime::release_each(std::vector<lease> leases) 
         follow(i, machines[i]->start());
     }
     while (!out.requests.empty()) {
-        const mailbag sent = std::exchange(out, {});
+        const mailbag sent = std::exchange(out, mailbag(0));
         auto replies = carry(*store_, sent);
         const time_point now = clock_.now();
         for (std::size_t k = 0; k < replies.size(); ++k) {

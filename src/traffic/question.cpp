@@ -73,7 +73,7 @@ std::int64_t to_ms(duration d) noexcept {
 }
 
 std::string draw_token(entropy& chance) {
-    std::string token = owner_token::draw(chance).value();
+    std::string token(owner_token::draw(chance).value());
     token.resize(16);
     return token;
 }

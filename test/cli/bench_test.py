@@ -145,7 +145,7 @@ class Bench(Case):
                               "--rounds", "1")
         self.assertEqual(one["bench"], "locks, 16 names")
         self.expect_latency_ratio(one, "acquire", "pair")
-        self.assertAlmostEqual(one["commands_per_op"], 33, delta=1)
+        self.assertAlmostEqual(one["commands_per_op"], 18, delta=1)
 
     def test_handoff_shows_how_long_a_writer_waits_among_readers(self):
         (one,) = self.figures("handoff", "--engine", "redis:", "--processes", "2", "--readers",

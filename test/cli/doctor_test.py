@@ -21,7 +21,7 @@ from places import Ground, Place  # pylint: disable=wrong-import-position
 # The permissions of docs/guide/redis.md.
 DOCUMENTED = """~lock:* ~{lock:*}:* ~holdfast:* resetchannels &holdfast:grants:* -@all
     +eval +evalsha +script|load +ping +client|setname +select +time +scan
-    +get +set +del +exists +incrby +pttl +pexpire
+    +get +mget +set +del +exists +incrby +pttl +pexpire
     +zadd +zcard +zrange +zrank +zrem +zscore +hset +hget +hdel +hlen
     +publish +subscribe +unsubscribe"""
 

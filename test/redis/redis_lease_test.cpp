@@ -167,6 +167,51 @@ TEST_F(redis_lease, an_uncontended_pair_is_three_commands_in_two_trips) {
     }
 }
 
+TEST_F(redis_lease, several_names_are_let_go_by_one_script) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 300; ++i) names.push_back("shelf/" + std::to_string(i));
+    const std::vector<std::string_view> all(names.begin(), names.end());
+    auto warm = one.acquire_all(all, brief()).value();
+    ASSERT_TRUE(std::move(warm).release());
+    server.raw("CONFIG", "RESETSTAT");
+    auto held = one.acquire_all(all, brief()).value();
+    ASSERT_TRUE(std::move(held).release());
+    const std::string seen = server.raw("INFO", "commandstats").text();
+    // 300 are more than one script takes at once.
+    for (const auto* expected : {"cmdstat_set:calls=300,", "cmdstat_incrby:calls=1,",
+                                 "cmdstat_evalsha:calls=3,", "cmdstat_del:calls=3,"}) {
+        EXPECT_NE(seen.find(expected), std::string::npos) << expected << " in " << seen;
+    }
+    EXPECT_TRUE(two.list("shelf/")->empty());
+}
+
+TEST_F(redis_lease, of_several_names_that_are_let_go_each_has_an_outcome_of_its_own) {
+    auto held = one.acquire_all({"gone", "kept", "taken", "waited"}, {.ttl = 20s}).value();
+    server.raw("DEL", "lock:gone");
+    server.raw("SET", "lock:taken", "another program's");
+    auto waiter = std::async(std::launch::async,
+                             [&] { return two.mutex("waited").acquire(brief(10s)).has_value(); });
+    test::wait_for("a waiter", [&] { return one.list("waited")->at(0).waiters == 1; });
+    const auto said = std::move(held).release();
+    ASSERT_FALSE(said);
+    EXPECT_EQ(said.error(), errc::lease_lost);
+    EXPECT_NE(said.error().detail.find("'gone'"), std::string::npos) << said.error().detail;
+    EXPECT_TRUE(waiter.get());
+    EXPECT_EQ(two.statistics().handed_over, 1U) << "it was told, and did not have to look";
+    EXPECT_EQ(server.raw("EXISTS", "lock:kept"), reply::integer(0));
+    EXPECT_EQ(server.raw("GET", "lock:taken").text(), "another program's");
+}
+
+// Whoever may not use MGET had the permissions that were asked for before there was a script for
+// several.
+TEST_F(redis_lease, several_names_are_let_go_one_by_one_where_one_script_is_denied) {
+    server.raw("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-mget");
+    auto app = open("redis://app:secret@127.0.0.1:" + std::to_string(server.port())).value();
+    auto held = app.acquire_all({"a", "b", "c"}, brief()).value();
+    ASSERT_TRUE(std::move(held).release());
+    EXPECT_EQ(server.raw("EXISTS", "lock:a", "lock:b", "lock:c"), reply::integer(0));
+}
+
 TEST_F(redis_lease, who_holds_is_written_down_when_it_renews_and_expires) {
     const auto held = one.mutex("job").acquire(brief()).value();
     EXPECT_TRUE(server.raw("KEYS", "holdfast:client:*").elements().empty())
@@ -328,6 +373,7 @@ TEST_F(redis_lease, the_documented_permissions_are_enough) {
     EXPECT_TRUE(std::move(held).release());
     EXPECT_TRUE(next.get());
     EXPECT_EQ(b.statistics().handed_over, 1U);
+    EXPECT_TRUE(a.acquire_all({"x", "y"}, brief()).value().release());
     EXPECT_EQ(server.raw("ACL", "LOG"), reply::array({})) << "something was denied";
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/permit_bounds.hpp"
 #include "engine/awaited_replies.hpp"
-#include "engine/redis/common_draw.hpp"
+#include "engine/redis/joint_commands.hpp"
 #include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
@@ -15,6 +15,7 @@
 #include <array>
 #include <charconv>
 #include <deque>
+#include <memory_resource>
 #include <utility>
 
 namespace holdfast {
@@ -123,10 +124,9 @@ void command_lease_store::stay_known(const lease_request& request, lease_way way
     }
 }
 
-lease_way command_lease_store::way_for(const lease_request& request) const {
+lease_way command_lease_store::way_for(const lease_request& request, time_point now) const {
     if (!may_go_swift(options_, request)) return lease_way::full;
-    return contended_->recent(name_of(request), engine_->time().now()) ? lease_way::full
-                                                                       : lease_way::swift;
+    return contended_->recent(name_of(request), now) ? lease_way::full : lease_way::swift;
 }
 
 void command_lease_store::exchange(std::span<const lease_request> requests,
@@ -149,7 +149,7 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
 // The usual one, without vectors. A waiter's channel is needed the full way only.
 void command_lease_store::exchange_one(const lease_request& request, result<lease_reply>& out,
                                        time_point give_up) {
-    lease_dialogue talk(options_, request, way_for(request));
+    lease_dialogue talk(options_, request, way_for(request, engine_->time().now()));
     for (;;) {
         stay_known(request, talk.way());
         talk.speak(talk.may_wait() ? channel_of(request, give_up) : std::string_view());
@@ -167,28 +167,32 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
 void command_lease_store::exchange_many(std::span<const lease_request> requests,
                                         std::span<result<lease_reply>> replies,
                                         time_point give_up) {
-    std::deque<lease_dialogue> talks;
+    const time_point now = engine_->time().now();
+    std::pmr::monotonic_buffer_resource room(requests.size() * sizeof(lease_dialogue));
+    std::pmr::deque<lease_dialogue> talks(&room);
     std::vector<std::size_t> left(requests.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
-        talks.emplace_back(options_, requests[i], way_for(requests[i]));
+        talks.emplace_back(options_, requests[i], way_for(requests[i], now));
         left[i] = i;
     }
+    bool jointly = options_.scope == key_scope::server;
     while (!left.empty()) {
-        std::vector<command> commands;
-        detail::common_draw fences;
+        detail::joint_commands all(jointly);
         for (const std::size_t i : left) {
             stay_known(requests[i], talks[i].way());
             talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
                                                : std::string_view());
-            fences.add(talks[i].commands(), commands);
+            all.add(talks[i].said());
         }
-        fences.end(commands);
+        const std::span<const command> commands = all.commands();
         std::vector<result<reply>> answers(commands.size());
         engine_->exchange(commands, answers, give_up);
         std::vector<std::size_t> rest;
         for (const std::size_t i : left) {
-            auto meant = talks[i].hear(fences.next(talks[i].commands().size(), answers));
-            if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
+            const auto own = all.next(answers);
+            if (!own) jointly = false;
+            auto meant = own ? talks[i].hear(*own) : std::nullopt;
+            if (talks[i].contended()) contended_->note(name_of(requests[i]), now);
             if (meant) {
                 replies[i] = std::move(*meant);
             } else {
@@ -246,8 +250,9 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    const lease_way way =
-        way_for(request) == lease_way::full ? lease_way::full : lease_way::swift_in_one;
+    const lease_way way = way_for(request, engine_->time().now()) == lease_way::full
+                              ? lease_way::full
+                              : lease_way::swift_in_one;
     const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
                                                   give_up, channel, std::move(done));
     one->talk.speak(one->channel);

@@ -54,7 +54,7 @@ private:
     [[nodiscard]] std::optional<error> unfit(const lease_request& request) const;
     [[nodiscard]] std::string_view channel_of(const lease_request& request, time_point give_up);
     void stay_known(const lease_request& request, lease_way way);
-    [[nodiscard]] lease_way way_for(const lease_request& request) const;
+    [[nodiscard]] lease_way way_for(const lease_request& request, time_point now) const;
     void exchange_one(const lease_request& request, result<lease_reply>& out, time_point give_up);
     void exchange_many(std::span<const lease_request> requests,
                        std::span<result<lease_reply>> replies, time_point give_up);

@@ -3,6 +3,7 @@
 
 #include "core/mutation.hpp"
 #include "core/overloaded.hpp"
+#include "engine/redis/lease_scripts.hpp"
 
 #include <fmt/format.h>
 
@@ -16,50 +17,6 @@ namespace holdfast {
 namespace {
 
 using detail::overloaded;
-
-struct lease_scripts {
-    script acquire{
-#include "scripts/acquire.inc"
-    };
-    script renew{
-#include "scripts/renew.inc"
-    };
-    script renew_above{
-#include "scripts/renew_above.inc"
-    };
-    script renew_share{
-#include "scripts/renew_share.inc"
-    };
-    script resize{
-#include "scripts/resize.inc"
-    };
-    script seize{
-#include "scripts/seize.inc"
-    };
-    script release{
-#include "scripts/release.inc"
-    };
-    script let_go{
-#include "scripts/let_go.inc"
-    };
-    script leave{
-#include "scripts/leave.inc"
-    };
-    script release_only{
-#include "scripts/release_only.inc"
-    };
-    script stand_aside{
-#include "scripts/stand_aside.inc"
-    };
-    script raise_fence{
-#include "scripts/raise_fence.inc"
-    };
-};
-
-const lease_scripts& scripts() {
-    static const lease_scripts all;
-    return all;
-}
 
 // A counter below this was lost, because every counter starts from the time of day.
 constexpr std::int64_t least_fence = 1'600'000'000'000'000;
@@ -180,6 +137,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
     owner_size_ = owner.value().size();
+    value_.reserve(64);
     value_.assign(owner.value()).append(":");
     append_kind(value_, mode);
     keys_.lock = lock_key(options.prefix, name);
@@ -332,11 +290,10 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     }
     if (!r) return std::unexpected(std::move(r.error()));
     if (r->is_error()) return std::unexpected(to_error(*r));
-    const bool let_go = way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
                        lease_mode::kind::exclusive;
     // Somebody waits; or it is not alone any more, or lost: only the script can tell, and why.
-    if (let_go && r->number() != 1) {
+    if (lets_go() && r->number() != 1) {
         contended_ = r->number() == 2 || !alone;
         return std::nullopt;
     }

@@ -102,6 +102,11 @@ public:
 
     [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
 
+    /// It is let_go.lua alone: EVALSHA, its name, 1, the lock, and the owner with a colon.
+    [[nodiscard]] bool lets_go() const noexcept {
+        return way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
+    }
+
     /// What the replies mean; nothing, if only the full way can tell.
     /// Requires: replies.size() == commands().size().
     [[nodiscard]] std::optional<result<lease_reply>> interpret(std::span<result<reply>> replies);

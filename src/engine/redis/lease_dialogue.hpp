@@ -33,6 +33,7 @@ public:
     /// Makes the commands of the next trip. `channel` outlives them.
     void speak(std::string_view channel);
     [[nodiscard]] std::span<const command> commands() const noexcept { return said_.commands(); }
+    [[nodiscard]] const lease_commands& said() const noexcept { return said_; }
 
     /// What the replies mean; nothing, if another trip is needed.
     /// Requires: replies.size() == commands().size().

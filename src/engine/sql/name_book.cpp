@@ -204,7 +204,7 @@ void name_book::join_line(const ask::acquire& asked, const listener_id& self) {
         }
         const auto told = static_cast<std::int64_t>(asked.ticket.value);
         if (party* past = find(asked.owner, stand::evicted)) past->gone = true;
-        party fresh{.owner = asked.owner.value(), .at = stand::waits};
+        party fresh{.owner = std::string(asked.owner.value()), .at = stand::waits};
         fresh.ticket = told != 0 ? told : std::max(now_, last + 1);
         fresh.since = std::min(now_, fresh.ticket);
         const auto after = std::ranges::upper_bound(parties_, fresh.ticket, {},
@@ -223,7 +223,7 @@ void name_book::take(const ask::acquire& asked, const listener_id& self) {
     party* mine = find(asked.owner, stand::waits);
     if (mine == nullptr) {
         if (party* past = find(asked.owner, stand::evicted)) past->gone = true;
-        parties_.insert(parties_.begin(), party{.owner = asked.owner.value()});
+        parties_.insert(parties_.begin(), party{.owner = std::string(asked.owner.value())});
         mine = &parties_.front();
     }
     mine->mode = asked.mode;

@@ -45,7 +45,7 @@ TEST(owner_token, is_128_bits_that_do_not_repeat) {
     for (int i = 0; i < 1000; ++i) {
         const auto owner = owner_token::draw(chance);
         EXPECT_EQ(owner.value().size(), 32U);
-        EXPECT_TRUE(seen.insert(owner.value()).second);
+        EXPECT_TRUE(seen.emplace(owner.value()).second);
         EXPECT_EQ(owner_token::parse(owner.value()), owner);
     }
 }
