@@ -261,8 +261,10 @@ void quorum_machine::decide_leave(step& out) {
     }
 }
 
-// What an answer asks for that came after the outcome was told. A waiter that was refused will ask
-// the node again, and is not disturbed.
+// What an answer asks for that came after the outcome was told. A vote for one that was refused is
+// undone however late it comes: votes that stay with those who have no majority could leave nobody
+// one. (If it is a waiter's that has asked again since, the later request sees to it:
+// quorum_places::undoing().)
 void quorum_machine::tidy(std::size_t node, step& out) {
     const node_word& word = words_[node];
     if (std::holds_alternative<ask::renew>(plan_.request)) return restore(node, out);
@@ -274,12 +276,13 @@ void quorum_machine::tidy(std::size_t node, step& out) {
         }
         return;
     }
-    if (unknown_ || asked->otherwise == ask::when_busy::stand_in_line) return;
+    if (unknown_) return;
+    const bool gives_up = asked->otherwise == ask::when_busy::refuse;
     if (word.said == kind::yes) {
         undo(node, out);
-        out.sends.back().insists = true;
+        out.sends.back().insists = gives_up;
     }
-    if (doubtful(word)) out.leave_at.push_back(node);
+    if (gives_up && doubtful(word)) out.leave_at.push_back(node);
 }
 
 // An owner that is given back is ended at every node: also where nobody answers, and where it holds
