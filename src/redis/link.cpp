@@ -221,7 +221,7 @@ public:
         const lock held(on_.mutex_);
         return c_.flying_commands > 0;
     }
-    void leave() noexcept override { on_.hand_over(c_); }
+    void leave() noexcept override { on_.leave_unread(c_); }
 
 private:
     link& on_;
@@ -249,6 +249,10 @@ bool link::lead_submitted(lock& held) {
 bool link::looks_open(channel& c, time_point now) {
     constexpr duration pause = std::chrono::milliseconds(100);
     if (now - c.last_write <= pause || still_open(c)) return true;
+    {
+        const lock held(mutex_);
+        if (c.flying_commands > 0) return true;  // whoever reads their replies sees the end, too
+    }
     ticket_list nobody;
     reading_lock reading(c.reading_mutex);
     {
@@ -330,6 +334,22 @@ void link::hand_over(channel& c) {
     c.reader = channel::role::thread;
     c.lonely_rounds = 0;
     nudge_.raise();
+}
+
+// To wake the thread for replies that nobody waits for would cost more than all the rest: most of
+// the time somebody comes before it looks up, and reads them.
+void link::leave_unread(channel& c) {
+    {
+        const lock held(mutex_);
+        if (current_ == &c && !c.broken && !c.blocked && queue_.empty() && c.flying_commands > 0) {
+            c.reader = channel::role::nobody;
+            c.returning = 0;
+            c.left_unread = time_.now();
+            if (thread_wakes_ > c.left_unread + unread_at_most) nudge_.raise();
+            return;
+        }
+    }
+    hand_over(c);
 }
 
 void link::poke_reader(channel& c) noexcept {

@@ -29,8 +29,9 @@
 ///
 /// - A caller that finds the connection idle takes both and does its own I/O: no thread switch.
 /// - A caller that finds a reader at work writes, if the gate is open, and waits.
-/// - A caller that submits to several links, and then waits for them all, does the same for each
-///   that is idle (runtime/io_turn.hpp).
+/// - A caller that submits to several links, and then waits for enough of them, does the same for
+///   each that is idle (runtime/io_turn.hpp). What is still to come when it has enough it leaves
+///   unread: the next one reads it too, or the link's thread, if nobody comes for a moment.
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 /// - One of many callers that finds its reply not yet read looks for it once itself, whoever has
@@ -70,8 +71,9 @@ struct channel {
     time_point earliest;      ///< No deadline of what is in flight is before this.
     time_point reader_wakes;  ///< When the reader looks at deadlines by itself.
     role reader = role::nobody;
-    bool writing = false;  ///< A thread has the writer's role.
-    bool blocked = false;  ///< The socket took a part only; the reader sends the rest.
+    time_point left_unread{};  ///< When a reader left with replies to come.
+    bool writing = false;      ///< A thread has the writer's role.
+    bool blocked = false;      ///< The socket took a part only; the reader sends the rest.
     bool broken = false;
     bool looking = false;  ///< A caller looks for its reply: the thread keeps the reader's role.
     bool retired = false;
@@ -131,6 +133,7 @@ private:
 
     /// A connection that a waiting thread reads by itself (runtime/io_turn.hpp).
     class led_channel;
+    static constexpr duration unread_at_most = std::chrono::milliseconds(5);
 
     // link.cpp: callers
     [[nodiscard]] bool lead_submitted(lock& held);
@@ -140,6 +143,7 @@ private:
     void set_off(lock& held);
     [[nodiscard]] bool withdraw(ticket& t);
     void hand_over(channel& c);
+    void leave_unread(channel& c);
     void poke_reader(channel& c) noexcept;
     [[nodiscard]] bool in_company() const noexcept;
     [[nodiscard]] bool in_a_crowd() const noexcept;
@@ -170,6 +174,7 @@ private:
     void connected(std::unique_ptr<wire> line);
     void not_connected(error e, ticket_list& settled);
     void poll_channels();
+    void take_what_is_unread(channel& c, time_point now, time_point& wake) const;
     void service_ready();
     void expire_queued(time_point now, ticket_list& settled);
     void drop(channel& c);
@@ -214,6 +219,7 @@ private:
     duration backoff_{};
     std::string last_server_ = "(not connected yet)";
     std::size_t submitted_queued_ = 0;
+    time_point thread_wakes_{};  ///< When the link's thread looks up by itself.
     bool stopping_ = false;
     bool started_ = false;
 

@@ -156,6 +156,7 @@ void link::poll_channels() {
         const time_point now = time_.now();
         time_point wake = now + longest_wait;
         for (const auto& c : channels_) {
+            take_what_is_unread(*c, now, wake);
             if (c->reader != channel::role::thread || count == fds.size()) continue;
             const bool usable = !c->retired && !c->broken;
             const bool idle = usable && c->flying_commands == 0 && queue_.empty();
@@ -178,6 +179,7 @@ void link::poll_channels() {
             }
         }
         if (!finished_.empty() || stopping_) wake = now;
+        thread_wakes_ = wake;
         left = timeout_until(wake, now);
         awaited = awaited && wake > now;
     }
@@ -191,6 +193,21 @@ void link::poll_channels() {
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
     for (std::size_t i = 1; i < count; ++i) {
         static_cast<void>(service(*mine[i], ready > 0 ? fds[i].revents : short{0}, nullptr));
+    }
+}
+
+// Replies that a reader has left to come, and nobody else has fetched since. One who reads now, and
+// has left some lately, will do so again, and should not have to wake us.
+void link::take_what_is_unread(channel& c, time_point now, time_point& wake) const {
+    if (c.reader == channel::role::nobody && c.flying_commands > 0) {
+        const time_point due = c.left_unread + unread_at_most;
+        if (now < due) {
+            wake = std::min(wake, due);
+            return;
+        }
+        c.reader = channel::role::thread;  // for this once: callers come one by one
+    } else if (c.reader != channel::role::thread && now < c.left_unread + 20 * unread_at_most) {
+        wake = std::min(wake, now + unread_at_most);
     }
 }
 

@@ -65,9 +65,11 @@ void io_turn::step(time_point until) {
     const duration left = std::max(wake - now, duration::zero());
     const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(left.count())};
     const int ready = poll_giving_way(waits_, std::span(fds).first(2 * count), timeout);
+    const bool late = ready <= 0 || time_.now() >= wake;
     for (std::size_t i = 0; i < count; ++i) {
         const short seen = ready > 0 ? fds[2 * i].revents : short{0};
         const bool rung = ready > 0 && fds[2 * i + 1].revents != 0;
+        if (seen == 0 && !rung && !late) continue;
         if (!guests_[i]->serve(seen, rung)) guests_[i].reset();
     }
     std::erase(guests_, nullptr);

@@ -32,7 +32,8 @@ public:
         /// Asked before each poll(). Answers what to watch for; `wake` is when to come back in any
         /// case, and may only be brought forward.
         [[nodiscard]] virtual short expects(time_point& wake) = 0;
-        /// False: the connection is gone, and so is what this guest stood for.
+        /// Asked when there is something to do, or at its `wake`. False: the connection is gone,
+        /// and so is what this guest stood for.
         [[nodiscard]] virtual bool serve(short ready, bool rung) = 0;
         /// Does anybody wait for an answer from here?
         [[nodiscard]] virtual bool busy() const = 0;

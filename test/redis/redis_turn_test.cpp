@@ -119,6 +119,54 @@ TEST_F(redis_turn, what_is_not_answered_at_its_end_goes_to_the_engines_own_threa
     EXPECT_NE(slow.on, std::this_thread::get_id());
 }
 
+TEST_F(redis_turn, what_it_leaves_unread_is_told_once_whoever_comes_next) {
+    constexpr std::size_t rounds = 400;
+    std::vector<std::vector<outcome>> seen(rounds);
+    for (std::size_t round = 0; round < rounds; ++round) {
+        seen[round] = std::vector<outcome>(count);
+        const auto told = [&] {
+            return std::ranges::count_if(seen[round],
+                                         [](const outcome& o) { return o.told.load(); });
+        };
+        {
+            detail::io_turn turn(system_clock(), waits_);
+            for (std::size_t i = 0; i < count; ++i) {
+                engines_[i]->submit(words("INCR", "n"), soon(), seen[round][i].keep());
+            }
+            turn.serve(soon(), [&] { return told() >= 2; });
+        }
+        // A caller that reads for itself finds the rest before its own reply.
+        if (round % 3 == 0) {
+            const auto own = engines_[round % count]->execute(words("GET", "n"), soon());
+            ASSERT_EQ(own.value().text(), std::to_string(round + 1));
+        }
+    }
+    for (std::size_t round = 0; round < rounds; ++round) {
+        test::wait_for("the answers", [&] { return all_told(seen[round]); });
+        for (const outcome& one : seen[round]) {
+            EXPECT_EQ(one.answer.value(), reply::integer(static_cast<std::int64_t>(round + 1)));
+        }
+    }
+}
+
+TEST_F(redis_turn, what_it_leaves_unread_is_told_when_the_server_or_the_engine_ends) {
+    std::vector<outcome> late(2);
+    for (std::size_t i = 0; i < late.size(); ++i) {
+        servers_[i]->pause();
+        const detail::io_turn turn(system_clock(), waits_);
+        engines_[i]->submit(words("PING"), soon(), late[i].keep());
+    }
+    engines_[0].reset();
+    EXPECT_TRUE(late[0].told) << "an engine that ends tells all";
+    servers_[1]->kill();
+    test::wait_for("the answer", [&] { return late[1].told.load(); });
+    for (const outcome& one : late) {
+        ASSERT_FALSE(one.answer);
+        EXPECT_EQ(one.answer.error(), errc::outcome_unknown);
+    }
+    servers_[0]->resume();
+}
+
 TEST_F(redis_turn, a_silent_server_is_given_up_in_time) {
     outcome silent;
     servers_[0]->pause();

@@ -36,6 +36,11 @@ lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     return best;
 }
 
+bool is_success(const result<lease_reply>& said) {
+    return said && !std::holds_alternative<answer::busy>(*said) &&
+           !std::holds_alternative<answer::lost>(*said);
+}
+
 }  // namespace
 
 quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& time, entropy& chance,
@@ -65,13 +70,15 @@ void quorum_lease_store::submit(std::vector<lease_request> requests, time_point 
 void quorum_lease_store::exchange(std::span<const lease_request> requests,
                                   std::span<result<lease_reply>> replies, time_point give_up) {
     // This thread does the nodes' I/O while it waits. The outcome is there before the last node has
-    // answered: that one is awaited for as long again, and then left to its own thread.
+    // answered. If all is well, nothing depends on what that one says; otherwise there may be
+    // something to undo there, and it is awaited for as long again.
     detail::io_turn turn(time_, waits_);
     const time_point asked = time_.now();
     const auto all = std::make_shared<detail::awaited_replies>(requests.size());
     rounds_->submit({requests.begin(), requests.end()}, give_up,
                     [all](std::size_t i, result<lease_reply> one) { all->put(i, std::move(one)); });
     all->take(replies, time_, give_up, "the nodes did not answer in time");
+    if (std::ranges::all_of(replies, is_success)) return;
     turn.linger(std::min<duration>(time_.now() - asked, std::chrono::milliseconds(10)));
 }
 
