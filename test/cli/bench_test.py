@@ -128,6 +128,9 @@ class Bench(Case):
     def test_locks_on_redlock_stands_next_to_a_single_redis(self):
         (one,) = self.figures("locks", "--engine", "redlock:", "--seconds", "1", "--rounds", "1")
         self.assertEqual(one["reference"]["name"], "a single Redis, by Holdfast too")
+        by_hand = one["latency_ratio"].pop("pair_by_hand")
+        self.assertAlmostEqual(by_hand, one["latency_us"]["pair"]["p50"] /
+                               one["reference"]["by_hand_pair_us"], delta=0.01)
         self.expect_latency_ratio(one, "acquire", "pair")
         self.assertGreater(one["commands_per_op"], 10)
 

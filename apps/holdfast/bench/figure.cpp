@@ -70,6 +70,7 @@ std::string to_json(const figure& f) {
         inner.put("server_cpu_us", f.reference->server_cpu_us);
         inner.put("acquire_us", f.reference->acquire_us);
         inner.put("pair_us", f.reference->pair_us);
+        inner.put("by_hand_pair_us", f.reference->by_hand_pair_us);
         out.raw("reference", inner.text());
     }
     out.put("ratio", f.ratio);
@@ -83,6 +84,7 @@ std::string to_json(const figure& f) {
         json_object inner;
         inner.put("acquire", f.latency_ratio->acquire);
         inner.put("pair", f.latency_ratio->pair);
+        inner.put("pair_by_hand", f.latency_ratio->pair_by_hand);
         out.raw("latency_ratio", inner.text());
     }
     out.put("client_cpu_us", f.client_cpu_us);
@@ -127,6 +129,10 @@ std::string to_table(const figure& f) {
     }
     if (f.latency_ratio) {
         out.add("pair p50", fmt::format("{:.2f} x", f.latency_ratio->pair), "the reference");
+    }
+    if (f.latency_ratio && f.latency_ratio->pair_by_hand) {
+        out.add("", fmt::format("{:.2f} x", *f.latency_ratio->pair_by_hand),
+                "blocking hiredis on that single Redis");
     }
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {

@@ -24,12 +24,15 @@ struct reference_rate {
     std::optional<double> server_cpu_us{};  ///< For each, by the server's own account.
     std::optional<double> acquire_us{};     ///< Medians.
     std::optional<double> pair_us{};
+    /// Of a quorum's: what a pair takes by hand, blocking, on its server.
+    std::optional<double> by_hand_pair_us{};
 };
 
 /// Our medians over the reference's, where these are what counts.
 struct latency_ratios {
     std::optional<double> acquire{};
     double pair = 0;
+    std::optional<double> pair_by_hand{};
 };
 
 struct extent {

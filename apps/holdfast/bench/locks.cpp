@@ -71,6 +71,7 @@ struct measured {
     std::vector<double> reference_cpu;
     std::vector<double> reference_acquire_us;
     std::vector<double> reference_pair_us;
+    std::vector<double> by_hand_pair_us;
 };
 
 void append(std::vector<float>& to, const std::vector<float>& more) {
@@ -133,6 +134,7 @@ result<double> locks_bench::reference_round() {
     if (seen->server_cpu_us) seen_.reference_cpu.push_back(*seen->server_cpu_us);
     if (seen->acquire_us) seen_.reference_acquire_us.push_back(*seen->acquire_us);
     if (seen->pair_us) seen_.reference_pair_us.push_back(*seen->pair_us);
+    if (seen->by_hand_pair_us) seen_.by_hand_pair_us.push_back(*seen->by_hand_pair_us);
     return seen->per_second;
 }
 
@@ -180,7 +182,8 @@ void locks_bench::compare(figure& out) const {
                                    .per_second = median(seen_.references),
                                    .server_cpu_us = median_if_any(seen_.reference_cpu),
                                    .acquire_us = median_if_any(seen_.reference_acquire_us),
-                                   .pair_us = median_if_any(seen_.reference_pair_us)};
+                                   .pair_us = median_if_any(seen_.reference_pair_us),
+                                   .by_hand_pair_us = median_if_any(seen_.by_hand_pair_us)};
     out.ratio = median(seen_.ratios);
     out.ratio_rounds = spread_of(seen_.ratios);
     if (!out.reference->pair_us) return;
@@ -189,6 +192,9 @@ void locks_bench::compare(figure& out) const {
     out.latency_ratio = latency_ratios{.pair = out.pair_us->p50 / *out.reference->pair_us};
     if (out.reference->acquire_us) {
         out.latency_ratio->acquire = out.acquire_us->p50 / *out.reference->acquire_us;
+    }
+    if (out.reference->by_hand_pair_us) {
+        out.latency_ratio->pair_by_hand = out.pair_us->p50 / *out.reference->by_hand_pair_us;
     }
 }
 

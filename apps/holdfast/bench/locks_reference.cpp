@@ -65,7 +65,7 @@ std::string locks_reference::name() const {
 result<locks_reference::round> locks_reference::run() const {
     switch (chosen()) {
         case way::one_name: return of_ourselves(engine_.url, 1);
-        case way::single_redis: return of_ourselves(redis_url(engine_.reference), crew_.names);
+        case way::single_redis: return on_a_single_redis();
         case way::by_hand_in_a_file: return by_hand_in_a_file();
         case way::pipelined: return pipelined();
         case way::blocking: break;
@@ -87,6 +87,15 @@ result<locks_reference::round> locks_reference::of_ourselves(const std::string& 
                  .pair_us = percentiles_of(pairs).p50};
 }
 
+result<locks_reference::round> locks_reference::on_a_single_redis() const {
+    auto ours = of_ourselves(redis_url(engine_.reference), crew_.names);
+    if (!ours) return ours;
+    const auto by_hand = blocking_pairs();
+    if (!by_hand) return std::unexpected(by_hand.error());
+    ours->by_hand_pair_us = by_hand->p50_us;
+    return ours;
+}
+
 result<locks_reference::round> locks_reference::by_hand_in_a_file() const {
     const auto r = pairs_by_hand_in_a_file(
         engine_, {.workers = crew_.crew.workers, .length = crew_.crew.length});
@@ -99,14 +108,21 @@ result<locks_reference::round> locks_reference::by_hand_in_a_file() const {
 
 // A bare connection for each worker, as one would write it by hand.
 result<locks_reference::round> locks_reference::blocking() const {
-    const auto& [host, port] = engine_.reference;
     const server_bill bill(engine_.reference);
-    const auto r = bench::pairs_by_blocking_pool(
+    const auto r = blocking_pairs();
+    if (!r) return std::unexpected(r.error());
+    return round{.per_second = r->pairs_per_second,
+                 .server_cpu_us = bill.each(r->pairs_per_second)};
+}
+
+result<bench::pairs_result> locks_reference::blocking_pairs() const {
+    const auto& [host, port] = engine_.reference;
+    auto r = bench::pairs_by_blocking_pool(
         host, port, {.workers = crew_.crew.workers, .length = crew_.crew.length});
     if (r.failures > 0 || r.pairs_per_second <= 0) {
         return fail(errc::unavailable, "the reference's connection failed");
     }
-    return round{.per_second = r.pairs_per_second, .server_cpu_us = bill.each(r.pairs_per_second)};
+    return r;
 }
 
 // What the server can do at most, by redis-benchmark; and what a plain pair costs it when it comes

@@ -3,6 +3,7 @@
 
 #include "bench/bench_engine.hpp"
 #include "bench/lock_crew.hpp"
+#include "raw_pairs.hpp"
 
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 /// What `bench locks` compares with: the same pairs by something well known.
 ///
 ///     several names      Holdfast itself with one name, on the same engine
-///     redlock:           Holdfast itself on a single Redis
+///     redlock:           Holdfast itself on a single Redis; and blocking hiredis on that one
 ///     sqlite:            prepared statements by hand, on a file in the same place
 ///     64 workers, Redis  redis-benchmark
 ///     otherwise          a blocking hiredis connection for each worker
@@ -25,6 +26,7 @@ public:
         std::optional<double> server_cpu_us{};  ///< For each pair.
         std::optional<double> acquire_us{};     ///< Medians.
         std::optional<double> pair_us{};
+        std::optional<double> by_hand_pair_us{};  ///< On the same server, blocking.
     };
 
     /// Requires: both outlive it.
@@ -46,8 +48,10 @@ private:
     };
     [[nodiscard]] way chosen() const;
     [[nodiscard]] result<round> of_ourselves(const std::string& url, int names) const;
+    [[nodiscard]] result<round> on_a_single_redis() const;
     [[nodiscard]] result<round> by_hand_in_a_file() const;
     [[nodiscard]] result<round> blocking() const;
+    [[nodiscard]] result<bench::pairs_result> blocking_pairs() const;
     [[nodiscard]] result<round> pipelined() const;
 
     const bench_engine& engine_;
