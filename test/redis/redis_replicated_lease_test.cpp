@@ -131,6 +131,30 @@ TEST(quarantine, a_server_that_lost_everything_in_a_restart_is_in_it_too) {
     EXPECT_FALSE(held.held());
 }
 
+// Redis counts its uptime by whole seconds of the clock: one that was started just before a new
+// second says soon after that it has run for one.
+TEST(quarantine, is_as_long_as_it_says_whenever_in_a_second_the_server_was_started) {
+    test::redis_server server;
+    auto one = connect(server.url(), "&quarantine=2s");
+    await_first_grants(one);
+    for (const auto part : {300ms, 600ms, 900ms}) {
+        const auto in_second = [] {
+            return system_clock().wall().time_since_epoch() % std::chrono::nanoseconds(1s);
+        };
+        test::wait_for("that part of a second",
+                       [&] { return in_second() >= part && in_second() < part + 80ms; });
+        const time_point stopped = system_clock().now();
+        server.restart();
+        test::wait_for("its first second to be over, as it counts", [&] {
+            return server.raw("INFO", "server").text().find("uptime_in_seconds:1\r") !=
+                   std::string::npos;
+        });
+        auto two = connect(server.url(), "&quarantine=2s");
+        EXPECT_TRUE(two.mutex("job").acquire({.ttl = 2s, .wait = 20s}));
+        EXPECT_GE(system_clock().now() - stopped, 2s);
+    }
+}
+
 class confirmed_lease : public testing::Test {
 protected:
     static constexpr std::string_view options = "&quarantine=off&replicas=2&replica_wait=200ms";

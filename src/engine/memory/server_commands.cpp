@@ -123,7 +123,9 @@ void config(call& c) {
 }
 
 std::string info_server(call& c) {
-    const std::int64_t up = (c.core.now_us() - c.core.started_us()) / 1'000'000;
+    // As Redis counts: by whole seconds of the clock, so up to a second more than have passed.
+    constexpr std::int64_t second = 1'000'000;
+    const std::int64_t up = c.core.now_us() / second - c.core.started_us() / second;
     return fmt::format(
         "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nholdfast_version:{}\r\n"
         "process_id:{}\r\nrun_id:{}\r\nserver_time_usec:{}\r\nuptime_in_seconds:{}\r\n"

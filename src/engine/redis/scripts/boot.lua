@@ -8,7 +8,7 @@
 -- A server is its run id, which is new after a restart, and its replication id, which is new after
 -- a promotion: a master that was demoted and promoted again is another one. The last of ARGV is the
 -- window in ms (0: no quarantine). A server of which nothing is known is in none if it has run for
--- longer than the window and was never promoted.
+-- longer than the window, by a second at least, and was never promoted.
 
 -- The milliseconds until grants are safe again.
 local function quarantine_left(now_us)
@@ -20,9 +20,10 @@ local function quarantine_left(now_us)
     local known = redis.call('HMGET', boot, 'run', 'until')
     local over = tonumber(known[2] or 0)
     if known[1] ~= run then
-        -- A clock that was set back may say that the server has not started yet.
-        local age = tonumber(string.match(about, 'uptime_in_seconds:(%-?%d+)')) * 1000
-        age = math.max(age, 0)
+        -- Counted by whole seconds of the clock, so up to one more than have passed; and a clock
+        -- that was set back may say that the server has not started yet.
+        local uptime = tonumber(string.match(about, 'uptime_in_seconds:(%-?%d+)'))
+        local age = math.max(uptime - 1, 0) * 1000
         over = now + window
         local promoted = string.match(about, 'master_replid2:(%x+)') ~= string.rep('0', 40)
         if not known[1] and not promoted then over = now + math.max(window - age, 0) end
