@@ -4,7 +4,6 @@
 #include "redis/link.hpp"
 
 #include "redis/encode.hpp"
-#include "runtime/io_turn.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -130,6 +129,7 @@ void link::come_in(ticket& t) {
         lead(t, *c, writes);
         return;
     }
+    c->shared = true;
     if (!c->writing && gate_open(*c)) {
         c->writing = true;
         held.unlock();
@@ -236,6 +236,8 @@ bool link::lead_submitted(lock& held) {
     c->reader = channel::role::caller;
     c->reader_wakes = time_point::min();
     c->returning = 0;
+    c->led_by = turn;
+    c->shared = false;
     const bool writes = !std::exchange(c->writing, true);
     held.unlock();
     if (writes && !looks_open(*c, time_.now())) return true;
@@ -251,7 +253,10 @@ bool link::looks_open(channel& c, time_point now) {
     if (now - c.last_write <= pause || still_open(c)) return true;
     {
         const lock held(mutex_);
-        if (c.flying_commands > 0) return true;  // whoever reads their replies sees the end, too
+        if (c.flying_commands > 0) {  // whoever reads their replies sees the end, too
+            c.broken = true;          // and nothing more is written to it
+            return true;
+        }
     }
     ticket_list nobody;
     reading_lock reading(c.reading_mutex);
@@ -279,6 +284,8 @@ void link::begin(ticket& t) {
 void link::set_off(lock& held) {
     channel* const c = current_;
     if (c != nullptr && c->reader != channel::role::nobody) {
+        const detail::io_turn* const turn = detail::io_turn::current();
+        if (turn == nullptr || turn != c->led_by) c->shared = true;
         if (c->writing || !gate_open(*c)) return held.unlock();
         c->writing = true;
         held.unlock();
@@ -337,11 +344,13 @@ void link::hand_over(channel& c) {
 }
 
 // To wake the thread for replies that nobody waits for would cost more than all the rest: most of
-// the time somebody comes before it looks up, and reads them.
+// the time somebody comes before it looks up, and reads them. Whoever takes the reader's role from
+// nobody takes the writer's, too.
 void link::leave_unread(channel& c) {
     {
         const lock held(mutex_);
-        if (current_ == &c && !c.broken && !c.blocked && queue_.empty() && c.flying_commands > 0) {
+        const bool usable = current_ == &c && !c.broken && !c.blocked && !c.writing;
+        if (usable && !c.shared && queue_.empty() && c.flying_commands > 0) {
             c.reader = channel::role::nobody;
             c.returning = 0;
             c.left_unread = time_.now();

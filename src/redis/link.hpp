@@ -7,6 +7,7 @@
 #include "redis/wake.hpp"
 #include "redis/wire.hpp"
 #include "runtime/give_way.hpp"
+#include "runtime/io_turn.hpp"
 
 #include <holdfast/entropy.hpp>
 
@@ -31,7 +32,8 @@
 /// - A caller that finds a reader at work writes, if the gate is open, and waits.
 /// - A caller that submits to several links, and then waits for enough of them, does the same for
 ///   each that is idle (runtime/io_turn.hpp). What is still to come when it has enough it leaves
-///   unread: the next one reads it too, or the link's thread, if nobody comes for a moment.
+///   unread, if nobody else waits there: the next one reads it too, or the link's thread, if nobody
+///   comes for a moment.
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
 ///   That thread keeps it while there is company, and gives it up when callers come one by one.
 /// - One of many callers that finds its reply not yet read looks for it once itself, whoever has
@@ -71,9 +73,11 @@ struct channel {
     time_point earliest;      ///< No deadline of what is in flight is before this.
     time_point reader_wakes;  ///< When the reader looks at deadlines by itself.
     role reader = role::nobody;
-    time_point left_unread{};  ///< When a reader left with replies to come.
-    bool writing = false;      ///< A thread has the writer's role.
-    bool blocked = false;      ///< The socket took a part only; the reader sends the rest.
+    time_point left_unread{};                 ///< When a reader left with replies to come.
+    const detail::io_turn* led_by = nullptr;  ///< By whose turn, if the reader has one.
+    bool shared = false;   ///< Somebody else than that one has sent something since it leads.
+    bool writing = false;  ///< A thread has the writer's role.
+    bool blocked = false;  ///< The socket took a part only; the reader sends the rest.
     bool broken = false;
     bool looking = false;  ///< A caller looks for its reply: the thread keeps the reader's role.
     bool retired = false;
@@ -112,7 +116,8 @@ public:
     /// A blank ticket for submit().
     [[nodiscard]] std::unique_ptr<async_ticket> blank() { return pool_.take(); }
 
-    /// Takes the ticket; its completion runs on the link's thread, or here if the link is full.
+    /// Takes the ticket; its completion runs on the link's thread, on one whose turn reads
+    /// (runtime/io_turn.hpp), or here if the link is full.
     void submit(std::unique_ptr<async_ticket> t);
 
     /// run() in two halves, so that one thread can have commands at several links at once.
@@ -134,6 +139,8 @@ private:
     /// A connection that a waiting thread reads by itself (runtime/io_turn.hpp).
     class led_channel;
     static constexpr duration unread_at_most = std::chrono::milliseconds(5);
+    /// After so many round trips with one caller's commands the thread gives the reader's role up.
+    static constexpr int lonely_enough = 4;
 
     // link.cpp: callers
     [[nodiscard]] bool lead_submitted(lock& held);

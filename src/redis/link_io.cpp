@@ -195,7 +195,8 @@ bool link::match_replies(channel& c, ticket_list& settled) {
     }
     counts_.answered.add(commands);
     const lock held(mutex_);
-    if (commands > 0 && c.flying_commands > 0) {
+    // Replies that were left to come tell nothing of the time they took.
+    if (commands > 0 && c.flying_commands > 0 && c.left_unread < c.last_write) {
         const auto trip =
             std::chrono::floor<std::chrono::microseconds>(time_.now() - c.last_write).count();
         counts_.round_trip_us.add(static_cast<std::uint64_t>(trip));

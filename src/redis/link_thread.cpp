@@ -160,7 +160,7 @@ void link::poll_channels() {
             if (c->reader != channel::role::thread || count == fds.size()) continue;
             const bool usable = !c->retired && !c->broken;
             const bool idle = usable && c->flying_commands == 0 && queue_.empty();
-            if (idle && c->lonely_rounds >= 4 && !c->looking) {
+            if (idle && c->lonely_rounds >= lonely_enough && !c->looking) {
                 c->reader = channel::role::nobody;
                 continue;
             }
@@ -205,7 +205,8 @@ void link::take_what_is_unread(channel& c, time_point now, time_point& wake) con
             wake = std::min(wake, due);
             return;
         }
-        c.reader = channel::role::thread;  // for this once: callers come one by one
+        c.reader = channel::role::thread;
+        c.lonely_rounds = lonely_enough;  // for this once
     } else if (c.reader != channel::role::thread && now < c.left_unread + 20 * unread_at_most) {
         wake = std::min(wake, now + unread_at_most);
     }
@@ -231,7 +232,7 @@ void link::drop(channel& c) {
 }
 
 // Tells who waits. A ticket may be gone as soon as its futex is set. `own` is the ticket of the
-// caller that reads, and null on the link's thread, where alone completions may run.
+// caller that reads, and null on the link's thread and in a turn, where alone completions may run.
 void link::settle(ticket_list& list, const ticket* own) {
     const bool on_thread = own == nullptr;
     std::size_t woken = 0;

@@ -16,8 +16,8 @@
 /// wake the engine's thread, one to be woken by it. With several engines at once that is most of
 /// the time. So the waiting thread opens a turn before it submits. An engine that is asked on this
 /// thread and has a connection to which nobody listens writes at once, and leaves a guest here,
-/// which reads while the turn lasts. What has not been answered at its end goes to the engine's own
-/// thread, as if there had been no turn.
+/// which reads while the turn lasts. What has not been answered at its end goes back to the engine:
+/// the next turn reads it, or the engine's own thread, a moment later.
 namespace holdfast::detail {
 
 class io_turn {

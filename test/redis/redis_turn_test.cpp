@@ -167,6 +167,31 @@ TEST_F(redis_turn, what_it_leaves_unread_is_told_when_the_server_or_the_engine_e
     servers_[0]->resume();
 }
 
+// Only what nobody waits for is left unread: a reply that another thread waits for is not.
+TEST_F(redis_turn, who_came_while_it_read_is_answered_when_it_has_left) {
+    constexpr int rounds = 100;
+    duration shortest = 1h;
+    for (int i = 0; i < rounds; ++i) {
+        outcome first;
+        outcome second;
+        std::jthread other;
+        {
+            detail::io_turn turn(system_clock(), waits_);
+            engines_[0]->submit(words("PING"), soon(), first.keep());
+            other = std::jthread([&] {
+                engines_[0]->submit(words("DEBUG", "SLEEP", "0.0005"), soon(), second.keep());
+            });
+            other.join();
+            turn.serve(soon(), [&] { return first.told.load(); });
+        }
+        const time_point left = system_clock().now();
+        while (!second.told) std::this_thread::yield();
+        shortest = std::min(shortest, system_clock().now() - left);
+        ASSERT_TRUE(second.answer);
+    }
+    EXPECT_LT(shortest, 4ms) << "what is left unread is read after 5 ms at the soonest";
+}
+
 TEST_F(redis_turn, a_silent_server_is_given_up_in_time) {
     outcome silent;
     servers_[0]->pause();

@@ -70,8 +70,8 @@ void quorum_lease_store::submit(std::vector<lease_request> requests, time_point 
 void quorum_lease_store::exchange(std::span<const lease_request> requests,
                                   std::span<result<lease_reply>> replies, time_point give_up) {
     // This thread does the nodes' I/O while it waits. The outcome is there before the last node has
-    // answered. If all is well, nothing depends on what that one says; otherwise there may be
-    // something to undo there, and it is awaited for as long again.
+    // answered. If all is well, nothing urgent depends on what that one says; otherwise there
+    // may be a vote to undo, and it is awaited for as long again.
     detail::io_turn turn(time_, waits_);
     const time_point asked = time_.now();
     const auto all = std::make_shared<detail::awaited_replies>(requests.size());

@@ -198,29 +198,39 @@ void quorum_machine::raise_others(const ask::acquire& asked, step& out) {
 
 // A majority has answered, but not for us: busy. Otherwise too few have answered at all.
 void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
-    const std::size_t no = count(kind::no);
     const std::size_t yes = count(kind::yes);
-    const bool answered = yes + no >= majority_;
+    const bool answered = yes + count(kind::no) >= majority_;
     split_ = answered && yes > 0;
     // Who is told that the outcome is unknown asks again or leaves: what was granted stays so long.
     unknown_ = !answered && in_doubt();
-    for (std::size_t node = 0; node < plan_.nodes; ++node) {
-        if (unknown_) break;
-        const bool gives_up = asked.otherwise == ask::when_busy::refuse;
-        if (has_granted(words_[node]) && !mutation("lost_votes_stay")) {
-            undo(node, out);
-            out.sends.back().insists = gives_up;
-        }
-        if (gives_up && doubtful(words_[node])) out.leave_at.push_back(node);
+    result<lease_reply> outcome = std::unexpected(no_majority());
+    if (answered) {
+        const auto full = std::ranges::count_if(
+            words_, [](const node_word& w) { return w.said == kind::no && w.why; });
+        const bool refuses = asked.otherwise == ask::when_busy::refuse && count(kind::failed) > 0;
+        const bool too_full = static_cast<std::size_t>(full) > plan_.nodes - majority_;
+        outcome = refuses || too_full ? result<lease_reply>(fail(errc::busy, {})) : busy();
     }
-    if (!answered) return tell(std::unexpected(no_majority()), out);
-    const auto full = std::ranges::count_if(
-        words_, [](const node_word& w) { return w.said == kind::no && w.why; });
-    const bool refuses = asked.otherwise == ask::when_busy::refuse && count(kind::failed) > 0;
-    if (refuses || static_cast<std::size_t>(full) > plan_.nodes - majority_) {
-        return tell(fail(errc::busy, {}), out);
+    gives_up_ = asked.otherwise == ask::when_busy::refuse ||
+                (!outcome && (outcome.error() == errc::busy || outcome.error() == errc::denied));
+    for (std::size_t node = 0; node < plan_.nodes; ++node) end_refused(node, out);
+    tell(std::move(outcome), out);
+}
+
+// What one node has to do about a refusal: nobody keeps a vote without a majority, or nobody could
+// have one. A waiter that asks again is left in its line, and sees to an undoing that fails.
+void quorum_machine::end_refused(std::size_t node, step& out) {
+    const node_word& word = words_[node];
+    if (unknown_) return;
+    if (has_granted(word) && !mutation("lost_votes_stay")) {
+        undo(node, out);
+        out.sends.back().insists = gives_up_;
     }
-    tell(busy(), out);
+    if (!gives_up_) return;
+    const auto& asked = std::get<ask::acquire>(plan_.request);
+    const bool in_line =
+        asked.otherwise == ask::when_busy::stand_in_line && word.said == kind::no && !word.why;
+    if (in_line || doubtful(word)) out.leave_at.push_back(node);
 }
 
 // One node that knows is enough.
@@ -261,28 +271,17 @@ void quorum_machine::decide_leave(step& out) {
     }
 }
 
-// What an answer asks for that came after the outcome was told. A vote for one that was refused is
-// undone however late it comes: votes that stay with those who have no majority could leave nobody
-// one. (If it is a waiter's that has asked again since, the later request sees to it:
-// quorum_places::undoing().)
+// What an answer asks for that came after the outcome was told. (A vote for a waiter that has asked
+// again since is left to that request: quorum_places::undoing().)
 void quorum_machine::tidy(std::size_t node, step& out) {
     const node_word& word = words_[node];
     if (std::holds_alternative<ask::renew>(plan_.request)) return restore(node, out);
     const auto* asked = std::get_if<ask::acquire>(&plan_.request);
     if (asked == nullptr) return;
-    if (won_) {
-        if (plan_.fencing && word.said == kind::yes && word.fence < fence_ && !word.raised) {
-            raise_others(*asked, out);
-        }
-        return;
+    if (!won_) return end_refused(node, out);
+    if (plan_.fencing && word.said == kind::yes && word.fence < fence_ && !word.raised) {
+        raise_others(*asked, out);
     }
-    if (unknown_) return;
-    const bool gives_up = asked->otherwise == ask::when_busy::refuse;
-    if (word.said == kind::yes) {
-        undo(node, out);
-        out.sends.back().insists = gives_up;
-    }
-    if (gives_up && doubtful(word)) out.leave_at.push_back(node);
 }
 
 // An owner that is given back is ended at every node: also where nobody answers, and where it holds

@@ -113,6 +113,7 @@ private:
     void choose_fence();
     void raise_others(const ask::acquire& asked, step& out);
     void refuse_acquire(const ask::acquire& asked, step& out);
+    void end_refused(std::size_t node, step& out);
     [[nodiscard]] answer::lost why_lost() const;
     void decide_renew(const ask::renew& asked, step& out);
     void decide_release(step& out);
@@ -140,6 +141,7 @@ private:
     bool ended_ = false;
     bool won_ = false;
     bool unknown_ = false;
+    bool gives_up_ = false;  // it was refused, and will not ask again
     bool split_ = false;
 };
 

@@ -192,7 +192,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
             const auto own = all.next(answers);
             if (!own) jointly = false;
             auto meant = own ? talks[i].hear(*own) : std::nullopt;
-            if (talks[i].contended()) contended_->note(name_of(requests[i]), now);
+            if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
             if (meant) {
                 replies[i] = std::move(*meant);
             } else {

@@ -75,11 +75,12 @@ std::optional<std::span<result<reply>>> joint_commands::next(std::span<result<re
         const std::size_t place = gone_++;
         const result<reply>& said = all[left_at_ + place / most_at_once];
         if (said && said->is_error()) return std::nullopt;
-        own_[0] = said;
         if (said) {
             const std::string& digits = said->text();
             const std::size_t at = place % most_at_once;
             own_[0] = reply::integer(at < digits.size() ? digits[at] - '0' : 0);
+        } else {
+            own_[0] = said;
         }
         return std::span(own_).first(1);
     }

@@ -1,84 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quorum/quorum_machine.hpp"
+#include "quorum_of.hpp"
 
 #include "core/validity.hpp"
 #include "engine/quorum/quorum_report.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
 namespace holdfast::detail {
 namespace {
-
-using namespace std::chrono_literals;
-
-const time_point vote_start{1000s};
-
-class quorum_of : public testing::Test {
-protected:
-    using step = quorum_machine::step;
-
-    ask::acquire acquire(ask::when_busy otherwise = ask::when_busy::refuse) const {
-        return {.name = name,
-                .owner = owner,
-                .mode = {},
-                .ttl = ttl,
-                .otherwise = otherwise,
-                .ticket = {}};
-    }
-    quorum_machine five(lease_request request) { return of(5, std::move(request)); }
-    quorum_machine of(std::size_t nodes, lease_request request) {
-        return quorum_machine({.request = std::move(request), .nodes = nodes});
-    }
-    static result<lease_reply> granted(std::uint64_t fence) {
-        return answer::granted{{fence}, ttl};
-    }
-    static result<lease_reply> busy(duration look = 1s) {
-        return answer::busy{.look_after = look, .ticket = {}, .latest = {}};
-    }
-    static result<lease_reply> silent() { return fail(errc::outcome_unknown, "no answer"); }
-    static result<lease_reply> away() { return fail(errc::unavailable, "not connected"); }
-    static result<lease_reply> lost(std::string why = {}) { return answer::lost{std::move(why)}; }
-    static result<lease_reply> renewed() { return answer::renewed{ttl}; }
-    static result<lease_reply> released(bool found = true) { return answer::released{found}; }
-
-    static bool is_granted(const step& s, std::uint64_t fence) {
-        const auto* given =
-            s.outcome && *s.outcome ? std::get_if<answer::granted>(&**s.outcome) : nullptr;
-        return given != nullptr && given->fence.value == fence;
-    }
-    template <class Answer>
-    static bool says(const step& s) {
-        return s.outcome && *s.outcome && std::holds_alternative<Answer>(**s.outcome);
-    }
-    /// Nodes at which a grant is undone, with the fence up to which it is.
-    static std::vector<std::pair<std::size_t, std::uint64_t>> undone(const step& s) {
-        std::vector<std::pair<std::size_t, std::uint64_t>> all;
-        for (const auto& out : s.sends) {
-            const auto* end = std::get_if<ask::release>(&out.request);
-            if (end != nullptr) all.emplace_back(out.node, end->only.value);
-        }
-        return all;
-    }
-    /// Nodes that are told to give no fence up to a floor, with the floor.
-    static std::vector<std::pair<std::size_t, std::uint64_t>> raised(const step& s) {
-        std::vector<std::pair<std::size_t, std::uint64_t>> all;
-        for (const auto& out : s.sends) {
-            const auto* kept = std::get_if<ask::renew>(&out.request);
-            if (kept != nullptr) all.emplace_back(out.node, kept->floor.value);
-        }
-        return all;
-    }
-
-    static constexpr duration ttl = 10s;
-    seeded_entropy chance{7};
-    const lock_name name = *lock_name::make("job");
-    const owner_token owner = owner_token::draw(chance);
-    const time_point soon = vote_start + 1ms;
-};
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -170,31 +102,6 @@ TEST_F(quorum_of, without_fences_needs_no_raise) {
     EXPECT_TRUE(is_granted(m.on_answer(1, granted(9), soon), 0));
 }
 
-TEST_F(quorum_of, busy_is_told_as_soon_as_a_majority_is_out_of_reach_and_votes_are_undone) {
-    auto m = five(acquire());
-    static_cast<void>(m.start(vote_start));
-    static_cast<void>(m.on_answer(0, granted(3), soon));
-    static_cast<void>(m.on_answer(1, busy(), soon));
-    static_cast<void>(m.on_answer(2, busy(), soon));
-    const auto end = m.on_answer(3, busy(), soon);
-    ASSERT_TRUE(end.outcome);
-    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3)));
-    EXPECT_TRUE(m.split());
-    EXPECT_THAT(undone(m.on_answer(4, granted(8), soon)), ElementsAre(Pair(4, 8)))
-        << "a vote that comes too late to matter is undone too";
-}
-
-TEST_F(quorum_of, even_numbers_settle_a_tie_as_nobodys) {
-    auto m = of(4, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(vote_start));
-    static_cast<void>(m.on_answer(0, granted(3), soon));
-    static_cast<void>(m.on_answer(1, granted(4), soon));
-    static_cast<void>(m.on_answer(2, busy(), soon));
-    const auto end = m.on_answer(3, busy(), soon);
-    EXPECT_TRUE(says<answer::busy>(end));
-    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3), Pair(1, 4)));
-}
-
 TEST_F(quorum_of, a_vote_whose_end_is_on_its_way_is_no_vote) {
     quorum_machine m(
         {.request = acquire(ask::when_busy::stand_in_line), .nodes = 3, .undone = {{5}, {}, {}}});
@@ -275,81 +182,6 @@ TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     const auto end = m.on_answer(2, renewed(), late);
     ASSERT_TRUE(end.outcome);
     EXPECT_FALSE(*end.outcome);
-}
-
-TEST_F(quorum_of, too_few_answers_are_unknown_if_any_may_have_been_carried_out) {
-    auto m = of(3, acquire());
-    static_cast<void>(m.start(vote_start));
-    static_cast<void>(m.on_answer(0, granted(3), soon));
-    static_cast<void>(m.on_answer(1, silent(), soon));
-    const auto end = m.on_answer(2, silent(), soon);
-    ASSERT_TRUE(end.outcome);
-    EXPECT_EQ(end.outcome->error(), errc::outcome_unknown);
-    EXPECT_THAT(undone(end), IsEmpty()) << "whoever asked asks again, or leaves";
-}
-
-TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_stays) {
-    auto m = of(3, acquire());
-    static_cast<void>(m.start(vote_start));
-    static_cast<void>(m.on_answer(0, granted(3), soon));
-    static_cast<void>(m.on_answer(1, away(), soon));
-    const auto end = m.on_answer(2, away(), soon);
-    EXPECT_EQ(end.outcome->error(), errc::unavailable);
-    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 3)));
-}
-
-TEST_F(quorum_of, a_waiter_in_the_line_of_a_minority_is_told_that_something_may_be_there) {
-    auto m = of(3, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(t0));
-    static_cast<void>(m.on_answer(0, busy(), soon));
-    static_cast<void>(m.on_answer(1, away(), soon));
-    EXPECT_EQ(m.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown);
-    auto voted = of(3, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(voted.start(t0));
-    static_cast<void>(voted.on_answer(0, granted(3), soon));
-    static_cast<void>(voted.on_answer(1, away(), soon));
-    EXPECT_EQ(voted.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
-        << "the undoing may fail";
-    auto refused = of(3, acquire());
-    static_cast<void>(refused.start(t0));
-    static_cast<void>(refused.on_answer(0, busy(), soon));
-    static_cast<void>(refused.on_answer(1, away(), soon));
-    EXPECT_EQ(refused.on_answer(2, away(), soon).outcome->error(), errc::unavailable);
-}
-
-TEST_F(quorum_of, what_ends_an_owner_for_good_is_insisted_on) {
-    auto refused = of(3, acquire());
-    static_cast<void>(refused.start(t0));
-    static_cast<void>(refused.on_answer(0, granted(3), soon));
-    static_cast<void>(refused.on_answer(1, busy(), soon));
-    const auto end = refused.on_answer(2, busy(), soon);
-    ASSERT_EQ(end.sends.size(), 1U);
-    EXPECT_TRUE(end.sends[0].insists);
-    auto waits = of(3, acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(waits.start(t0));
-    static_cast<void>(waits.on_answer(0, granted(3), soon));
-    static_cast<void>(waits.on_answer(1, busy(), soon));
-    const auto later = waits.on_answer(2, busy(), soon);
-    ASSERT_EQ(later.sends.size(), 1U);
-    EXPECT_FALSE(later.sends[0].insists) << "it will ask again";
-}
-
-TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) {
-    auto m = five(acquire());
-    static_cast<void>(m.start(vote_start));
-    for (std::size_t i = 0; i < 3; ++i) static_cast<void>(m.on_answer(i, busy(), soon));
-    EXPECT_THAT(m.on_answer(3, silent(), soon).leave_at, ElementsAre(3));
-    EXPECT_THAT(m.on_answer(4, away(), soon).leave_at, IsEmpty()) << "it was never sent";
-}
-
-TEST_F(quorum_of, a_waiter_looks_when_enough_nodes_may_be_free) {
-    auto m = five(acquire(ask::when_busy::stand_in_line));
-    static_cast<void>(m.start(vote_start));
-    static_cast<void>(m.on_answer(0, busy(900ms), soon));
-    static_cast<void>(m.on_answer(1, busy(100ms), soon));
-    const auto end = m.on_answer(2, busy(300ms), soon);
-    ASSERT_TRUE(says<answer::busy>(end));
-    EXPECT_EQ(std::get<answer::busy>(**end.outcome).look_after, 900ms);
 }
 
 TEST_F(quorum_of, renewal_takes_a_majority_and_gives_back_what_a_minority_lost) {
