@@ -207,7 +207,7 @@ TEST_P(async_promise, a_client_may_be_closed_and_destroyed_by_a_completion) {
     closed.get_future().get();
     EXPECT_EQ(behind.get_future().get(), errc::invalid_argument);
     EXPECT_TRUE(is_free());
-    EXPECT_EQ(waiting("other"), 0U);
+    expect_nobody_waits("other");
 }
 
 TEST_P(async_promise, a_completion_may_use_the_client_and_what_it_throws_ends_there) {

@@ -41,8 +41,8 @@ protected:
         }
         return 0;
     }
-    void wait_for_waiters(std::uint32_t count) {
-        wait_for("waiters in line", [&] { return waiting() == count; });
+    void wait_for_waiters(std::uint32_t count, const std::string& name = "job") {
+        wait_for("waiters in line", [&] { return waiting(name) == count; });
     }
     /// Lets time pass until it comes, in steps that requests on their way can keep up with.
     template <class Result>
@@ -54,11 +54,11 @@ protected:
         return coming.get();
     }
     /// Whoever left stands in no line. In a quorum the majority knows at once, the others soon.
-    void expect_nobody_waits() {
+    void expect_nobody_waits(const std::string& name = "job") {
         if (two.can().fair) {
-            EXPECT_EQ(waiting(), 0U);
+            EXPECT_EQ(waiting(name), 0U);
         } else {
-            wait_for_waiters(0);
+            wait_for_waiters(0, name);
         }
     }
     /// Lets `total` pass in steps that a keeper can follow. A renewal that virtual time overtook
