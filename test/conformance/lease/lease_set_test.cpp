@@ -131,7 +131,7 @@ TEST_P(lease_set_promise, a_wait_that_is_cancelled_or_out_of_time_leaves_nothing
     wait_for("the next to stand in line", [&] { return waiting("b") == 1; });
     EXPECT_EQ(pass_until(late), errc::timed_out);
     EXPECT_TRUE(is_free("a"));
-    EXPECT_EQ(waiting("b"), 0U);
+    expect_nobody_waits("b");
     EXPECT_EQ(one.acquire_all({"a"}, {.ttl = ttl, .stop = stop.get_token()}).error(),
               errc::cancelled);
 }
