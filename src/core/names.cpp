@@ -110,7 +110,7 @@ owner_token owner_token::draw(entropy& source, const client_id& client) {
 
 result<owner_token> owner_token::parse(std::string_view text) {
     const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-    if (text.size() != 32 || !std::ranges::all_of(text, is_hex)) {
+    if (text.size() != size || !std::ranges::all_of(text, is_hex)) {
         return fail(errc::corrupt, "owner is not 32 hex digits");
     }
     return owner_token(text, {});

