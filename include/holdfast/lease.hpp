@@ -66,7 +66,7 @@ public:
 
     /// Fires when the lease is lost (not when it is released): callbacks run on a thread that the
     /// client keeps for them, outside any lock of ours; they may use Holdfast.
-    [[nodiscard]] std::stop_token lost() const noexcept;
+    [[nodiscard]] std::stop_token lost() const;
 
     /// Is it ours at this moment? Costs a clock read, no trip.
     [[nodiscard]] bool held() const noexcept;

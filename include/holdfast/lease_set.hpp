@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::optional<fencing_token> fence(std::string_view name) const noexcept;
 
     /// Fires when the first of them is lost; as lease::lost().
-    [[nodiscard]] std::stop_token lost() const noexcept;
+    [[nodiscard]] std::stop_token lost() const;
 
     /// Are all of them ours at this moment?
     [[nodiscard]] bool held() const noexcept;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <stop_token>
 #include <string>
 
@@ -15,6 +16,24 @@
 /// leaves held/jeopardy exactly once, by `end()`: whoever wins that race (release, loss, close)
 /// speaks for the lease.
 namespace holdfast::detail {
+
+/// Tells of a loss. Made when somebody first wants to hear of it: most leases end before that.
+class loss_signal {
+public:
+    [[nodiscard]] std::stop_source& source() const {
+        std::call_once(made_, [this] { source_ = std::stop_source(); });
+        return source_;
+    }
+
+    /// Who listens to the other one listens to this one, too. Requires: source() was never called.
+    void share(const loss_signal& other) {
+        std::call_once(made_, [&] { source_ = other.source(); });
+    }
+
+private:
+    mutable std::once_flag made_;
+    mutable std::stop_source source_{std::nostopstate};
+};
 
 struct lease_state {
     lease_state(lock_name n, owner_token o, lease_mode m, duration t, fencing_token f)
@@ -30,7 +49,7 @@ struct lease_state {
     std::atomic<lease_status> status{lease_status::held};
     std::atomic<loss_reason> reason{loss_reason::none};
     std::string loss_text;  ///< Written once, before the reason becomes `broken`.
-    std::stop_source lost;
+    loss_signal lost;
     unsigned fork_generation = 0;
     time_point since = time_point::min();  ///< When it was granted.
     /// Set before it is handed out.

@@ -29,7 +29,7 @@ result<void> lock_runtime::shared_from(std::shared_ptr<lease_state>& state, time
     lease_state& old = *state;
     auto next = std::make_shared<lease_state>(
         old.name, old.owner, lease_mode{.type = lease_mode::kind::shared}, old.ttl, old.fence);
-    next->lost = old.lost;
+    next->lost.share(old.lost);
     next->fork_generation = old.fork_generation;
     next->since = old.since;
     next->hold_end = old.hold_end;

@@ -42,8 +42,8 @@ fencing_token lease::fence() const noexcept {
 lease_mode lease::mode() const noexcept {
     return state_->mode;
 }
-std::stop_token lease::lost() const noexcept {
-    return state_->lost.get_token();
+std::stop_token lease::lost() const {
+    return state_->lost.source().get_token();
 }
 bool lease::held() const noexcept {
     return state_ != nullptr && runtime_->held(*state_);

@@ -4,27 +4,26 @@
 #include "lock/lock_runtime.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <list>
+#include <mutex>
+#include <stop_token>
 #include <utility>
 
 namespace holdfast {
 
-/// Fires when one of several tokens does.
+/// Fires when one of several tokens does. Made when somebody first wants to hear of it.
 struct lease_set::watch {
     struct forward {
         std::stop_source* to;
         void operator()() const { to->request_stop(); }
     };
-    std::stop_source any;
-    std::deque<std::stop_callback<forward>> each;  // they do not move
+    std::once_flag made;
+    std::stop_source any{std::nostopstate};
+    std::list<std::stop_callback<forward>> each;  // they do not move
 };
 
 lease_set::lease_set(std::shared_ptr<detail::lock_runtime> runtime, std::vector<lease> leases)
-    : runtime_(std::move(runtime)), leases_(std::move(leases)), watch_(std::make_unique<watch>()) {
-    for (const lease& one : leases_) {
-        watch_->each.emplace_back(one.lost(), watch::forward{&watch_->any});
-    }
-}
+    : runtime_(std::move(runtime)), leases_(std::move(leases)), watch_(std::make_unique<watch>()) {}
 
 lease_set::lease_set(lease_set&&) noexcept = default;
 
@@ -46,8 +45,15 @@ std::optional<fencing_token> lease_set::fence(std::string_view name) const noexc
     return std::nullopt;
 }
 
-std::stop_token lease_set::lost() const noexcept {
-    return watch_ == nullptr ? std::stop_token() : watch_->any.get_token();
+std::stop_token lease_set::lost() const {
+    if (watch_ == nullptr) return {};
+    std::call_once(watch_->made, [this] {
+        watch_->any = std::stop_source();
+        for (const lease& one : leases_) {
+            watch_->each.emplace_back(one.lost(), watch::forward{&watch_->any});
+        }
+    });
+    return watch_->any.get_token();
 }
 
 bool lease_set::held() const noexcept {

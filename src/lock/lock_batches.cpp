@@ -119,6 +119,8 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
     const time_point asked = clock_.now();
     const time_point until = later(asked, options.wait);
     std::vector<lease> held;
+    held.reserve(names.size());
+    bool waited = false;
     // An engine that is away is not waited for: what it may know of us ends in the background.
     const auto give_up = [&](error why) {
         if (is_an_answer(why)) static_cast<void>(release_each(std::move(held)));
@@ -144,10 +146,12 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
             report_->refused(wanted, why, clock_.now() - asked);
             return give_up(std::move(why));
         }
+        waited = true;
         auto next = acquire(wanted, alone);
         if (!next) return give_up(std::move(next.error()));
         held.push_back(std::move(*next));
     }
+    if (!waited) return held;
     const auto gone = std::ranges::find_if_not(held, &lease::held);
     if (gone == held.end()) return held;
     return give_up(
@@ -165,7 +169,8 @@ result<lease_set> lock_runtime::acquire_all(std::vector<lock_name> names,
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) -> const lock_name& { return names[i]; });
     std::vector<lock_name> sorted;
-    for (const std::size_t i : order) sorted.push_back(names[i]);
+    sorted.reserve(names.size());
+    for (const std::size_t i : order) sorted.push_back(std::move(names[i]));
     const auto twice = std::ranges::adjacent_find(sorted);
     if (twice != sorted.end()) {
         return fail(errc::invalid_argument,
@@ -173,9 +178,10 @@ result<lease_set> lock_runtime::acquire_all(std::vector<lock_name> names,
     }
     auto held = acquire_sorted(sorted, options);
     if (!held) return std::unexpected(std::move(held.error()));
-    std::vector<std::size_t> place(names.size());
+    std::vector<std::size_t> place(order.size());
     for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
     std::vector<lease> as_named;
+    as_named.reserve(place.size());
     for (const std::size_t k : place) as_named.push_back(std::move((*held)[k]));
     return lease_set(shared_from_this(), std::move(as_named));
 }

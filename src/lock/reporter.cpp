@@ -56,7 +56,7 @@ void reporter::jeopardy(const lease_state& lease, duration left, const error& wh
 void reporter::lost(const lease_state& lease) {
     const loss_reason why = lease.reason.load();
     count_->add_loss(why);  // first: whoever hears of it finds it counted
-    herald_.tell([source = lease.lost]() mutable { source.request_stop(); });
+    herald_.tell([source = lease.lost.source()]() mutable { source.request_stop(); });
     mention_loss(lease, why, why == loss_reason::broken ? lease.loss_text : std::string());
 }
 

@@ -14,8 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <deque>
-#include <memory_resource>
+#include <memory>
 #include <utility>
 
 namespace holdfast {
@@ -111,7 +110,8 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
 
 std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
     if (!stands_in_line(request)) return {};
-    return channels_.listen(lock_key(options_.prefix, name_of(request)), give_up);
+    detail::text_room room;
+    return channels_.listen(lock_key(room, options_.prefix, name_of(request)), give_up);
 }
 
 // What goes the swift way costs no command more for it.
@@ -168,16 +168,15 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
                                         std::span<result<lease_reply>> replies,
                                         time_point give_up) {
     const time_point now = engine_->time().now();
-    std::pmr::monotonic_buffer_resource room(requests.size() * sizeof(lease_dialogue));
-    std::pmr::deque<lease_dialogue> talks(&room);
+    const auto talks = std::make_unique_for_overwrite<lease_dialogue[]>(requests.size());
     std::vector<std::size_t> left(requests.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
-        talks.emplace_back(options_, requests[i], way_for(requests[i], now));
+        talks[i].begin(options_, requests[i], way_for(requests[i], now));
         left[i] = i;
     }
     bool jointly = options_.scope == key_scope::server;
     while (!left.empty()) {
-        detail::joint_commands all(jointly);
+        detail::joint_commands all(jointly, left.size());
         for (const std::size_t i : left) {
             stay_known(requests[i], talks[i].way());
             talks[i].speak(talks[i].may_wait() ? channel_of(requests[i], give_up)
@@ -234,7 +233,8 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
                                                 .wake_fd = [] { return -1; },
                                                 .over = [] { return true; },
                                                 .alone = [] { return false; }}));
-        const std::string lock = lock_key(options_.prefix, name_of(requests[i]));
+        detail::text_room room;
+        const std::string_view lock = lock_key(room, options_.prefix, name_of(requests[i]));
         channels_.when_heard(
             lock, give_up,
             [this, give_up, request = std::move(requests[i]), tell = std::move(done)](
@@ -318,8 +318,9 @@ result<std::optional<lease_info>> command_lease_store::inspect(const lock_name& 
 
 result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::string_view reason,
                                                  time_point give_up) {
+    detail::text_room room;
     return evict_holder(*engine_, options_, name, reason,
-                        channels_.prefix_for(lock_key(options_.prefix, name)), give_up);
+                        channels_.prefix_for(lock_key(room, options_.prefix, name)), give_up);
 }
 
 result<std::vector<eviction_info>> command_lease_store::evictions(const lock_name& name,

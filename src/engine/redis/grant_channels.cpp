@@ -69,7 +69,7 @@ grant_channels::~grant_channels() {
     for (const errand& left : errands_) left.then(channel_for(left.lock).name);
 }
 
-void grant_channels::when_heard(const std::string& lock, time_point give_up,
+void grant_channels::when_heard(std::string_view lock, time_point give_up,
                                 std::function<void(std::string_view)> then) {
     const channel& here = channel_for(lock);
     if (here.heard.load(std::memory_order_acquire)) {
@@ -78,7 +78,7 @@ void grant_channels::when_heard(const std::string& lock, time_point give_up,
     }
     const std::scoped_lock guard(mutex_);
     const time_point soon = std::min(give_up, later(engine_.time().now(), longest_errand));
-    errands_.push_back({lock, soon, std::move(then)});
+    errands_.push_back({std::string(lock), soon, std::move(then)});
     if (!subscriber_.joinable()) {
         subscriber_ =
             std::jthread([this](const std::stop_token& stop) { subscribe_for_others(stop); });

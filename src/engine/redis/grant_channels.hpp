@@ -47,7 +47,7 @@ public:
 
     /// The same without waiting: `then` is called once with the channel, at once if it is heard
     /// already, else on a thread of this object; at the latest by the destructor.
-    void when_heard(const std::string& lock, time_point give_up,
+    void when_heard(std::string_view lock, time_point give_up,
                     std::function<void(std::string_view)> then);
 
 private:

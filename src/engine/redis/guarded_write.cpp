@@ -59,7 +59,8 @@ result<guarded_outcome> guarded_set(command_engine& engine, std::string_view key
     if (!lasts || options.remembered < least) {
         return fail(errc::invalid_argument, "guarded_set: a time is below 1 ms");
     }
-    const std::string beside = key_beside(key, ":fence");
+    detail::text_room room;
+    const std::string_view beside = key_beside(room, key, ":fence");
     const auto line = words("EVALSHA", guarded_set_script().sha1(), 2, key, beside, fence.value,
                             value, to_ms(options.ttl), to_ms(options.remembered));
     command c = line.idempotent();

@@ -28,10 +28,7 @@ void joint_commands::add(const lease_commands& one) {
         leaving_.push_back(said[0].args);
         return;
     }
-    const bool draws = said.size() == 2 && said[1].args.size() == 3 &&
-                       said[1].args[0] == "INCRBY" &&
-                       (counter_.empty() || counter_ == said[1].args[1]);
-    if (!draws) {
+    if (!one.draws() || !(counter_.empty() || counter_ == said[1].args[1])) {
         entries_.push_back({part::alone, said.size()});
         said_.insert(said_.end(), said.begin(), said.end());
         return;
@@ -90,9 +87,10 @@ std::optional<std::span<result<reply>>> joint_commands::next(std::span<result<re
     const result<reply>& drawn = all[drawn_at_];
     given_ += mine.fences;
     own_[0] = std::move(all[first]);
-    own_[1] = drawn;
     if (drawn && drawn->type() == reply::kind::integer) {
         own_[1] = reply::integer(drawn->number() - fences_ + given_);
+    } else {
+        own_[1] = drawn;
     }
     return own_;
 }

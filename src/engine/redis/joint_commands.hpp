@@ -28,8 +28,12 @@ namespace holdfast::detail {
 
 class joint_commands {
 public:
-    /// `several_keys`: whether one command may touch the keys of several names.
-    explicit joint_commands(bool several_keys) : several_keys_(several_keys) {}
+    /// `several_keys`: whether one command may touch the keys of several names. For so many
+    /// `requests`, about.
+    joint_commands(bool several_keys, std::size_t requests) : several_keys_(several_keys) {
+        said_.reserve(requests + 1);
+        entries_.reserve(requests);
+    }
 
     /// Adds what is to be said for one request. Requires: it outlives this.
     void add(const lease_commands& one);

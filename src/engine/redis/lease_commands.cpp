@@ -49,15 +49,6 @@ std::uint32_t limit_of(const lease_mode& mode) {
     return mode.type == lease_mode::kind::permit ? mode.limit : 1;
 }
 
-// As it stands in a lock behind its one owner.
-void append_kind(std::string& value, const lease_mode& mode) {
-    const auto end = std::back_inserter(value);
-    if (mode.type == lease_mode::kind::shared) value.append("s1:");
-    if (mode.type == lease_mode::kind::permit) {
-        fmt::format_to(end, "p{}/{}:", mode.permits, mode.limit);
-    }
-}
-
 // Why a mode cannot be had, by the number that acquire.lua gives it.
 std::string why_not(std::int64_t number, const ask::acquire& asked) {
     switch (number) {
@@ -100,10 +91,22 @@ std::vector<std::string> stand_aside_command(duration window) {
             std::string(boot_key({}, key_scope::server)), std::to_string(to_ms(window))};
 }
 
-void lease_commands::word(std::integral auto number) {
-    auto& room = digits_[numbers_++];
-    const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
-    word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));
+void lease_commands::clear() noexcept {
+    room_.clear();
+    used_ = begun_ = count_ = 0;
+}
+
+// The kind as it stands in a lock behind its one owner.
+void lease_commands::write_value(const owner_token& owner, const lease_mode& mode) {
+    owner_size_ = owner.value().size();
+    switch (mode.type) {
+        case lease_mode::kind::exclusive: value_ = room_.put({owner.value(), ":"}); return;
+        case lease_mode::kind::shared: value_ = room_.put({owner.value(), ":s1:"}); return;
+        case lease_mode::kind::permit:
+            value_ = room_.put(
+                {owner.value(), ":p", room_.put(mode.permits), "/", room_.put(mode.limit), ":"});
+            return;
+    }
 }
 
 // A key that is not needed is left empty, and is not sent.
@@ -133,14 +136,11 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
     way_ = may_go_swift(options, request) ? way : lease_way::full;
-    used_ = begun_ = numbers_ = count_ = 0;
+    clear();
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
-    owner_size_ = owner.value().size();
-    value_.reserve(64);
-    value_.assign(owner.value()).append(":");
-    append_kind(value_, mode);
-    keys_.lock = lock_key(options.prefix, name);
+    write_value(owner, mode);
+    keys_.lock = lock_key(room_, options.prefix, name);
     if (asked != nullptr && way_ != lease_way::full) {
         keys_.fence = fence_key(keys_.lock, options.scope);
         if (way_ == lease_way::swift) {
@@ -167,7 +167,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
         return;
     }
     way_ = lease_way::full;
-    keys_ = keys_of(options.prefix, name, options.scope);
+    keys_ = keys_of(room_, options.prefix, name, options.scope);
     make_full(options, request, channel);
 }
 
@@ -193,7 +193,7 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     word(fences_to_draw(asked));
     end(repeat::idempotent);  // a number that is drawn twice is only left out
     if (asked.mode.type != lease_mode::kind::permit) return;
-    keys_.limit = limit_key(keys_.lock);
+    keys_.limit = limit_key(room_, keys_.lock);
     word("PEXPIRE");
     word(keys_.limit);
     word(to_ms(limit_memory));
@@ -203,9 +203,8 @@ void lease_commands::make_swift(const ask::acquire& asked) {
 // Not idempotent: the second one would find the name taken.
 void lease_commands::make_seize(const ask::acquire& asked) {
     const bool permit = asked.mode.type == lease_mode::kind::permit;
-    if (permit) keys_.limit = limit_key(keys_.lock);
-    begin(scripts().seize,
-          {keys_.lock, keys_.fence, permit ? std::string_view(keys_.limit) : std::string_view()});
+    if (permit) keys_.limit = limit_key(room_, keys_.lock);
+    begin(scripts().seize, {keys_.lock, keys_.fence, permit ? keys_.limit : std::string_view()});
     word(value_);
     word(to_ms(asked.ttl));
     word(fences_to_draw(asked));
@@ -216,8 +215,8 @@ void lease_commands::make_seize(const ask::acquire& asked) {
 void lease_commands::make_renew(const ask::renew& kept) {
     const bool alone = kept.mode.type == lease_mode::kind::exclusive;
     const script& body = alone ? scripts().renew : scripts().renew_share;
-    keys_.evicted = evicted_key(keys_.lock);
-    if (!alone) keys_.holders = holders_key(keys_.lock);
+    keys_.evicted = evicted_key(room_, keys_.lock);
+    if (!alone) keys_.holders = holders_key(room_, keys_.lock);
     begin(body, {keys_.lock, keys_.evicted, alone ? std::string_view() : keys_.holders});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
@@ -228,7 +227,7 @@ void lease_commands::make_renew(const ask::renew& kept) {
 
 void lease_commands::make_renew_above(const ask::renew& kept) {
     const script& body = scripts().renew_above;
-    keys_.evicted = evicted_key(keys_.lock);
+    keys_.evicted = evicted_key(room_, keys_.lock);
     begin(body, {keys_.lock, keys_.evicted, keys_.fence});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
@@ -274,8 +273,8 @@ void lease_commands::make_full(const command_lease_options& options, const lease
 
 void lease_commands::make_resize(const command_lease_options& options, const lock_name& name,
                                  std::uint32_t permits) {
-    used_ = begun_ = numbers_ = count_ = 0;
-    keys_ = keys_of(options.prefix, name, options.scope);
+    clear();
+    keys_ = keys_of(room_, options.prefix, name, options.scope);
     begin_full(scripts().resize, options);
     word(permits);
     if (options.careful()) word(to_ms(options.quarantine));

@@ -107,6 +107,9 @@ public:
         return way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
     }
 
+    /// It is SET and, behind it, INCRBY of the counter of fences.
+    [[nodiscard]] bool draws() const noexcept { return count_ == 2; }
+
     /// What the replies mean; nothing, if only the full way can tell.
     /// Requires: replies.size() == commands().size().
     [[nodiscard]] std::optional<result<lease_reply>> interpret(std::span<result<reply>> replies);
@@ -119,15 +122,15 @@ public:
 private:
     static constexpr std::size_t most_words = 24;
 
-    [[nodiscard]] std::string_view owner() const { return {value_.data(), owner_size_}; }
+    [[nodiscard]] std::string_view owner() const { return value_.substr(0, owner_size_); }
     [[nodiscard]] std::string_view owner_and_colon() const {
-        return {value_.data(), owner_size_ + 1};
+        return value_.substr(0, owner_size_ + 1);
     }
-    [[nodiscard]] std::string_view kind() const {
-        return std::string_view(value_).substr(owner_size_ + 1);
-    }
+    [[nodiscard]] std::string_view kind() const { return value_.substr(owner_size_ + 1); }
     void word(std::string_view text) { words_[used_++] = text; }
-    void word(std::integral auto number);
+    void word(std::integral auto number) { word(room_.put(number)); }
+    void clear() noexcept;
+    void write_value(const owner_token& owner, const lease_mode& mode);
     void begin(const script& body, std::initializer_list<std::string_view> keys);
     void begin_full(const script& body, const command_lease_options& options);
     void make_renew(const ask::renew& kept);
@@ -148,14 +151,13 @@ private:
 
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
+    detail::text_room room_;
     lease_keys keys_;
-    std::string value_;  // of a lock that the owner holds alone, without its fence
+    std::string_view value_;  // of a lock that the owner holds alone, without its fence
     std::size_t owner_size_ = 0;
     std::array<std::string_view, most_words> words_;
     std::size_t used_ = 0;
     std::size_t begun_ = 0;
-    std::array<std::array<char, 20>, 12> digits_;
-    std::size_t numbers_ = 0;
     command made_[most_commands];
     std::size_t count_ = 0;
     bool took_ = false;

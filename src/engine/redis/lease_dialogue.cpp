@@ -3,20 +3,21 @@
 
 namespace holdfast {
 
-lease_dialogue::lease_dialogue(const command_lease_options& options, const lease_request& request,
-                               lease_way first)
-    : options_(options),
-      request_(request),
-      way_(may_go_swift(options, request) ? first : lease_way::full) {}
+void lease_dialogue::begin(const command_lease_options& options, const lease_request& request,
+                           lease_way first) {
+    options_ = &options;
+    request_ = &request;
+    way_ = may_go_swift(options, request) ? first : lease_way::full;
+}
 
 bool lease_dialogue::may_wait() const noexcept {
-    const auto* asked = std::get_if<ask::acquire>(&request_);
+    const auto* asked = std::get_if<ask::acquire>(request_);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
            way_ == lease_way::full;
 }
 
 void lease_dialogue::speak(std::string_view channel) {
-    said_.make(options_, request_, channel, way_);
+    said_.make(*options_, *request_, channel, way_);
 }
 
 std::optional<result<lease_reply>> lease_dialogue::hear(std::span<result<reply>> replies) {

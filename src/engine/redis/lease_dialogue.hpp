@@ -20,9 +20,15 @@ namespace holdfast {
 
 class lease_dialogue {
 public:
-    /// Requires: both outlive it.
+    /// Must begin() before all else.
+    lease_dialogue() = default;
     lease_dialogue(const command_lease_options& options, const lease_request& request,
-                   lease_way first);
+                   lease_way first) {
+        begin(options, request, first);
+    }
+
+    /// Once. Requires: both outlive it.
+    void begin(const command_lease_options& options, const lease_request& request, lease_way first);
 
     /// Of the next trip.
     [[nodiscard]] lease_way way() const noexcept { return way_; }
@@ -43,9 +49,9 @@ public:
     [[nodiscard]] bool contended() const noexcept { return said_.contended(); }
 
 private:
-    const command_lease_options& options_;
-    const lease_request& request_;
-    lease_way way_;
+    const command_lease_options* options_ = nullptr;
+    const lease_request* request_ = nullptr;
+    lease_way way_ = lease_way::full;
     lease_commands said_;
     bool may_have_taken_ = false;
 };

@@ -27,7 +27,8 @@ const script& evictions_script() {
 result<std::uint32_t> evict_holder(command_engine& engine, const command_lease_options& options,
                                    const lock_name& name, std::string_view reason,
                                    std::string_view channels, time_point give_up) {
-    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    detail::text_room room;
+    const lease_keys keys = keys_of(room, options.prefix, name, options.scope);
     std::vector<std::string_view> names{keys.lock,    keys.line,  keys.waiters, keys.fence,
                                         keys.holders, keys.limit, keys.evicted};
     std::vector<std::string_view> args{reason, channels};
@@ -44,7 +45,8 @@ result<std::uint32_t> evict_holder(command_engine& engine, const command_lease_o
 result<std::vector<eviction_info>> list_evictions(command_engine& engine,
                                                   const command_lease_options& options,
                                                   const lock_name& name, time_point give_up) {
-    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    detail::text_room room;
+    const lease_keys keys = keys_of(room, options.prefix, name, options.scope);
     const std::array<std::string_view, 1> names{keys.evicted};
     const auto told = engine.evaluate(evictions_script(), names, {}, give_up, repeat::idempotent);
     if (!told) return std::unexpected(told.error());

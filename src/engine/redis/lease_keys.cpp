@@ -9,6 +9,9 @@
 #include <vector>
 
 namespace holdfast {
+
+using detail::text_room;
+
 namespace {
 
 constexpr std::string_view fence_name = "holdfast:fence";
@@ -50,10 +53,8 @@ const std::string& slot_tag(unsigned slot) {
     return texts_of(slot).tag;
 }
 
-std::string lock_key(std::string_view prefix, const lock_name& name) {
-    std::string key;
-    key.reserve(prefix.size() + name.value().size());
-    return key.append(prefix).append(name.value());
+std::string_view lock_key(text_room& room, std::string_view prefix, const lock_name& name) {
+    return room.put({prefix, name.value()});
 }
 
 std::string_view fence_key(std::string_view lock, key_scope scope) {
@@ -64,39 +65,32 @@ std::string_view boot_key(std::string_view lock, key_scope scope) {
     return scope == key_scope::server ? boot_name : texts_of(hash_slot(lock)).boot;
 }
 
-std::string key_beside(std::string_view key, std::string_view end) {
-    std::string_view tag = key;
-    std::string_view rest;
-    if (key.find('}') != std::string_view::npos) {
-        tag = slot_tag(hash_slot(key));
-        rest = key;
-    }
-    std::string made;  // appended, not added: one allocation
-    made.reserve(tag.size() + rest.size() + end.size() + 2);
-    made.append("{").append(tag).append("}");
-    return made.append(rest).append(end);
+std::string_view key_beside(text_room& room, std::string_view key, std::string_view end) {
+    if (key.find('}') == std::string_view::npos) return room.put({"{", key, "}", end});
+    return room.put({"{", slot_tag(hash_slot(key)), "}", key, end});
 }
 
-std::string holders_key(std::string_view lock) {
-    return key_beside(lock, holders_end);
+std::string_view holders_key(text_room& room, std::string_view lock) {
+    return key_beside(room, lock, holders_end);
 }
 
-std::string limit_key(std::string_view lock) {
-    return key_beside(lock, limit_end);
+std::string_view limit_key(text_room& room, std::string_view lock) {
+    return key_beside(room, lock, limit_end);
 }
 
-std::string evicted_key(std::string_view lock) {
-    return key_beside(lock, evicted_end);
+std::string_view evicted_key(text_room& room, std::string_view lock) {
+    return key_beside(room, lock, evicted_end);
 }
 
-lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope) {
+lease_keys keys_of(text_room& room, std::string_view prefix, const lock_name& name,
+                   key_scope scope) {
     lease_keys keys;
-    keys.lock = lock_key(prefix, name);
-    keys.line = key_beside(keys.lock, line_end);
-    keys.waiters = key_beside(keys.lock, waiters_end);
-    keys.evicted = evicted_key(keys.lock);
-    keys.holders = holders_key(keys.lock);
-    keys.limit = limit_key(keys.lock);
+    keys.lock = lock_key(room, prefix, name);
+    keys.line = key_beside(room, keys.lock, line_end);
+    keys.waiters = key_beside(room, keys.lock, waiters_end);
+    keys.evicted = evicted_key(room, keys.lock);
+    keys.holders = holders_key(room, keys.lock);
+    keys.limit = limit_key(room, keys.lock);
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = boot_key(keys.lock, scope);
     return keys;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/text_room.hpp"
+
 #include <holdfast/names.hpp>
 
 #include <string>
@@ -28,17 +30,15 @@ namespace holdfast {
 enum class key_scope : std::uint8_t { server, slot };
 
 struct lease_keys {
-    std::string lock;
-    std::string line;
-    std::string waiters;
-    std::string evicted;
-    std::string holders;
-    std::string limit;
-    std::string_view fence;  ///< Lives for ever.
-    std::string_view boot;   ///< Lives for ever.
+    std::string_view lock;
+    std::string_view line;
+    std::string_view waiters;
+    std::string_view evicted;
+    std::string_view holders;
+    std::string_view limit;
+    std::string_view fence;
+    std::string_view boot;
 };
-
-[[nodiscard]] std::string lock_key(std::string_view prefix, const lock_name& name);
 
 /// The counter of fences for a lock's key. The view lives for ever.
 [[nodiscard]] std::string_view fence_key(std::string_view lock, key_scope scope);
@@ -47,15 +47,19 @@ struct lease_keys {
 [[nodiscard]] std::string_view boot_key(std::string_view lock, key_scope scope);
 
 /// A key in the same slot as `key`: "{key}:end", or with a computed tag.
-[[nodiscard]] std::string key_beside(std::string_view key, std::string_view end);
+[[nodiscard]] std::string_view key_beside(detail::text_room& room, std::string_view key,
+                                          std::string_view end);
 
-/// Where it is written why an owner's lease was taken away.
-[[nodiscard]] std::string evicted_key(std::string_view lock);
-/// The key of a lock's holders, and that of its permits.
-[[nodiscard]] std::string holders_key(std::string_view lock);
-[[nodiscard]] std::string limit_key(std::string_view lock);
+/// All keys of a name.
+[[nodiscard]] lease_keys keys_of(detail::text_room& room, std::string_view prefix,
+                                 const lock_name& name, key_scope scope);
 
-[[nodiscard]] lease_keys keys_of(std::string_view prefix, const lock_name& name, key_scope scope);
+// Some of them, for whoever needs no more.
+[[nodiscard]] std::string_view lock_key(detail::text_room& room, std::string_view prefix,
+                                        const lock_name& name);
+[[nodiscard]] std::string_view evicted_key(detail::text_room& room, std::string_view lock);
+[[nodiscard]] std::string_view holders_key(detail::text_room& room, std::string_view lock);
+[[nodiscard]] std::string_view limit_key(detail::text_room& room, std::string_view lock);
 
 /// Does it look like a key beside a lock? Only a lock without a prefix can.
 [[nodiscard]] bool is_side_key(std::string_view key) noexcept;

@@ -169,7 +169,8 @@ std::optional<found_lease> describe(const lock_name& name, const lock_value& val
         info.remaining = left;
     }
     if (value.several) {
-        found.holders = holders_key(lock);
+        detail::text_room room;
+        found.holders = holders_key(room, lock);
         return found;
     }
     holder_info& who = info.holders.emplace_back();
@@ -277,11 +278,12 @@ result<void> look(command_engine& engine, const command_lease_options& options,
                   std::span<const std::string> keys, time_point give_up,
                   std::vector<lease_info>& found) {
     std::vector<lock_name> names;
-    std::vector<std::array<std::string, 2>> sides;  // lock, line
+    detail::text_room room;
+    std::vector<std::array<std::string_view, 2>> sides;  // lock, line
     for (const std::string& key : keys) {
         auto name = lock_name::make(std::string_view(key).substr(options.prefix.size()));
         if (!name) continue;
-        sides.push_back({key, keys_of(options.prefix, *name, options.scope).line});
+        sides.push_back({key, keys_of(room, options.prefix, *name, options.scope).line});
         names.push_back(std::move(*name));
     }
     std::vector<std::array<std::string_view, 2>> texts;
@@ -338,7 +340,8 @@ result<std::vector<lease_info>> list_leases(command_engine& engine,
 result<std::optional<lease_info>> inspect_lease(command_engine& engine,
                                                 const command_lease_options& options,
                                                 const lock_name& name, time_point give_up) {
-    const lease_keys keys = keys_of(options.prefix, name, options.scope);
+    detail::text_room room;
+    const lease_keys keys = keys_of(room, options.prefix, name, options.scope);
     const std::array<std::string_view, 4> names{keys.lock, keys.line, keys.waiters, keys.limit};
     const auto seen = engine.evaluate(inspect_script(), names, {}, give_up, repeat::idempotent);
     if (!seen) return std::unexpected(seen.error());

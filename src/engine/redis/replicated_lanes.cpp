@@ -75,8 +75,9 @@ private:
         if (batch.empty()) return;
         const time_point give_up = std::ranges::max(batch, {}, &job::give_up).give_up;
         if (session_ == nullptr) {
-            const std::string lock = lock_key(options_.prefix, name_of(batch[0].request));
-            auto opened = engine_->open_session(lock, give_up);
+            detail::text_room room;
+            auto opened = engine_->open_session(
+                lock_key(room, options_.prefix, name_of(batch[0].request)), give_up);
             if (!opened) {
                 for (job& one : batch) one.done(std::unexpected(opened.error()));
                 return;
@@ -160,8 +161,8 @@ replicated_lanes::~replicated_lanes() = default;
 
 void replicated_lanes::submit(lease_request request, std::string_view channel, time_point give_up,
                               completion done) {
-    const std::string lock = lock_key(options_.prefix, name_of(request));
-    lane_for(lock, give_up)
+    detail::text_room room;
+    lane_for(lock_key(room, options_.prefix, name_of(request)), give_up)
         .push({std::move(request), std::string(channel), give_up, std::move(done)});
 }
 

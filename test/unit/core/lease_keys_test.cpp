@@ -18,7 +18,8 @@ TEST(hash_slot, is_the_one_redis_cluster_computes) {
 }
 
 TEST(lease_keys, are_the_plain_name_and_what_stands_beside_it) {
-    const auto keys = keys_of("lock:", *lock_name::make("orders/42"), key_scope::server);
+    detail::text_room room;
+    const auto keys = keys_of(room, "lock:", *lock_name::make("orders/42"), key_scope::server);
     EXPECT_EQ(keys.lock, "lock:orders/42");
     EXPECT_EQ(keys.line, "{lock:orders/42}:line");
     EXPECT_EQ(keys.waiters, "{lock:orders/42}:waiters");
@@ -32,7 +33,8 @@ TEST(lease_keys, are_the_plain_name_and_what_stands_beside_it) {
 TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
     for (const auto* name :
          {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
-        const auto keys = keys_of("lock:", *lock_name::make(name), key_scope::slot);
+        detail::text_room room;
+        const auto keys = keys_of(room, "lock:", *lock_name::make(name), key_scope::slot);
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.holders)) << name;
