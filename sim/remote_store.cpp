@@ -28,8 +28,9 @@ bool says(const reply& r, std::string_view word) {
 }  // namespace
 
 struct remote_store::conversation {
-    conversation(const command_lease_options& options, lease_request asked, lease_way way)
-        : request(std::move(asked)), talk(options, request, way) {}
+    conversation(const command_lease_options& options, lease_request asked, lease_way way,
+                 lease_form form)
+        : request(std::move(asked)), talk(options, request, way, form) {}
 
     const lease_request request;
     lease_dialogue talk;
@@ -84,9 +85,9 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
                                (std::holds_alternative<ask::acquire>(requests[i]) ||
                                 std::holds_alternative<ask::release>(requests[i]));
         const bool recent = contended_.recent(name_of(requests[i]), host_.time().now());
-        const lease_way swift = exchanged ? lease_way::swift : lease_way::swift_in_one;
-        const lease_way way = recent ? lease_way::full : swift;
-        const auto one = std::make_shared<conversation>(options_, std::move(requests[i]), way);
+        const auto one = std::make_shared<conversation>(
+            options_, std::move(requests[i]), recent ? lease_way::full : lease_way::swift,
+            exchanged ? lease_form::several : lease_form::one);
         one->give_up = give_up;
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);

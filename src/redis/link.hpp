@@ -130,6 +130,9 @@ public:
     /// answered.
     void retire_before(time_point moment, const server_address* spared = nullptr);
 
+    /// The caller has just heard from the server by another connection: both are awake.
+    void heard_push() noexcept { lone_turns_.heard(); }
+
     [[nodiscard]] std::size_t queued() const;
     [[nodiscard]] std::size_t in_flight() const;
 

@@ -253,6 +253,12 @@ result<std::unique_ptr<subscription>> server_link::subscribe(std::string_view ch
     return subscriber_->subscribe(channel, scope, std::move(handler), give_up);
 }
 
+bool server_link::hear_pushes(const push_wait& wait) {
+    if (!subscriber_->attend(wait)) return false;
+    for (const auto& one : links_) one->heard_push();
+    return true;
+}
+
 void server_link::read(redis_statistics& out) const {
     counts_->read(out);
     for (const auto& one : links_) {

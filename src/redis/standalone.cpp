@@ -41,9 +41,7 @@ public:
                                                     time_point give_up) {
         return server_.subscribe(channel, channel_scope::global, std::move(handler), give_up);
     }
-    [[nodiscard]] bool hear_pushes(const push_wait& wait) {
-        return server_.subscriptions().attend(wait);
-    }
+    [[nodiscard]] bool hear_pushes(const push_wait& wait) { return server_.hear_pushes(wait); }
     [[nodiscard]] clock& time() const noexcept { return time_; }
     void read(redis_statistics& out) const { server_.read(out); }
 

@@ -25,7 +25,14 @@
 /// So each success earns a little credit, and each failure costs more; without credit we sleep at
 /// once for a while, as a program should that has nothing to do, and for longer each time that
 /// nothing has been earned in between.
+///
+/// A thread that comes back after a pause sleeps at once, too, if it is alone: the server has gone
+/// to sleep meanwhile, and is woken best on the processor that we leave to it, with what we have
+/// just written in its cache.
 namespace holdfast::detail {
+
+/// After so long a server that had nothing else to do is asleep.
+inline constexpr duration long_pause = std::chrono::microseconds(300);
 
 /// Thread safety: all members may be called from any thread.
 class way_giver {
@@ -35,23 +42,30 @@ public:
         duration patience;         ///< … for so long,
         int price_of_a_long_turn;  ///< … and what one costs that went to another program.
         duration longest_rest;     ///< How long it sleeps at once without credit, at most.
+        duration pause;            ///< It sleeps at once if the last wait is longer ago.
     };
 
     /// For one of many: its turn comes round when all the others had theirs.
     static constexpr habits in_company(int turns) {
-        return {turns, duration::max(), most_credit + 1, shortest_rest};
+        return {turns, duration::max(), most_credit + 1, shortest_rest, duration::max()};
     }
     /// For one that does its own I/O: as long as to sleep and to be woken would take.
     static constexpr habits alone() {
-        return {256, std::chrono::microseconds(100), most_credit / 2, std::chrono::seconds(1)};
+        return {256, std::chrono::microseconds(100), most_credit / 2, std::chrono::seconds(1),
+                long_pause};
     }
 
     way_giver(clock& time, const habits& how) noexcept : time_(time), how_(how) {}
+
+    /// Something came that this did not wait for: it is no pause.
+    void heard() noexcept { last_.store(time_.now(), std::memory_order_relaxed); }
 
     /// Lets others run until `ready()`. False: sleep.
     template <class Ready>
     [[nodiscard]] bool until(const Ready& ready) {
         const time_point start = time_.now();
+        const duration idle = start - last_.exchange(start, std::memory_order_relaxed);
+        if (idle > how_.pause) return false;
         if (start < crowded_until_.load(std::memory_order_relaxed)) return false;
         time_point before = start;
         unsigned taken = turns_taken_.load(std::memory_order_relaxed);
@@ -102,6 +116,7 @@ private:
     clock& time_;
     const habits how_;
     std::atomic<unsigned> turns_taken_{0};  ///< By all.
+    std::atomic<time_point> last_{time_point()};
     std::atomic<int> credit_{first_credit};
     std::atomic<duration> rest_{shortest_rest};
     std::atomic<time_point> crowded_until_{time_point::min()};

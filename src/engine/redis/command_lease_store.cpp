@@ -7,6 +7,7 @@
 #include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
+#include "runtime/give_way.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ struct submission {
                std::function<void(result<lease_reply>)> done)
         : options(how),
           request(std::move(what)),
-          talk(options, request, way),
+          talk(options, request, way, lease_form::one),
           contended(std::move(memory)),
           give_up(until),
           channel(ear),
@@ -129,6 +130,15 @@ lease_way command_lease_store::way_for(const lease_request& request, time_point 
     return contended_->recent(name_of(request), now) ? lease_way::full : lease_way::swift;
 }
 
+// Who has just been given the name, and gives it back at once, wants to come again soon: it does
+// not sleep, and so does not stand in the next holder's way.
+lease_form command_lease_store::form_for(const lease_request& request, time_point now) {
+    const duration idle = now - talked_.exchange(now, std::memory_order_relaxed);
+    const bool at_once =
+        idle <= detail::long_pause && std::holds_alternative<ask::release>(request);
+    return at_once ? lease_form::one : lease_form::several;
+}
+
 void command_lease_store::exchange(std::span<const lease_request> requests,
                                    std::span<result<lease_reply>> replies, time_point give_up) {
     for (const lease_request& request : requests) {
@@ -149,7 +159,8 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
 // The usual one, without vectors. A waiter's channel is needed the full way only.
 void command_lease_store::exchange_one(const lease_request& request, result<lease_reply>& out,
                                        time_point give_up) {
-    lease_dialogue talk(options_, request, way_for(request, engine_->time().now()));
+    const time_point now = engine_->time().now();
+    lease_dialogue talk(options_, request, way_for(request, now), form_for(request, now));
     for (;;) {
         stay_known(request, talk.way());
         talk.speak(talk.may_wait() ? channel_of(request, give_up) : std::string_view());
@@ -171,7 +182,7 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
     const auto talks = std::make_unique_for_overwrite<lease_dialogue[]>(requests.size());
     std::vector<std::size_t> left(requests.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
-        talks[i].begin(options_, requests[i], way_for(requests[i], now));
+        talks[i].begin(options_, requests[i], way_for(requests[i], now), lease_form::several);
         left[i] = i;
     }
     bool jointly = options_.scope == key_scope::server;
@@ -250,9 +261,7 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    const lease_way way = way_for(request, engine_->time().now()) == lease_way::full
-                              ? lease_way::full
-                              : lease_way::swift_in_one;
+    const lease_way way = way_for(request, engine_->time().now());
     const auto one = std::make_shared<submission>(options_, std::move(request), way, contended_,
                                                   give_up, channel, std::move(done));
     one->talk.speak(one->channel);
@@ -274,7 +283,9 @@ void command_lease_store::on_push(push_handler handler) {
 }
 
 bool command_lease_store::hear_pushes(const push_wait& wait) {
-    return engine_->hear_pushes(wait);
+    const bool heard = engine_->hear_pushes(wait);
+    if (heard) talked_.store(engine_->time().now(), std::memory_order_relaxed);
+    return heard;
 }
 
 // In a Cluster it is the time of any one node.

@@ -11,6 +11,7 @@
 #include <holdfast/entropy.hpp>
 #include <holdfast/lease_store.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ private:
     [[nodiscard]] std::string_view channel_of(const lease_request& request, time_point give_up);
     void stay_known(const lease_request& request, lease_way way);
     [[nodiscard]] lease_way way_for(const lease_request& request, time_point now) const;
+    [[nodiscard]] lease_form form_for(const lease_request& request, time_point now);
     void exchange_one(const lease_request& request, result<lease_reply>& out, time_point give_up);
     void exchange_many(std::span<const lease_request> requests,
                        std::span<result<lease_reply>> replies, time_point give_up);
@@ -67,6 +69,8 @@ private:
     const command_lease_options options_;
     introduction who_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
+    /// When somebody last spoke to the server here, or heard from it.
+    std::atomic<time_point> talked_{time_point()};
     std::unique_ptr<replicated_lanes> lanes_;  // if replicas must confirm
     grant_channels channels_;                  // the last, because its destructor still submits
 };

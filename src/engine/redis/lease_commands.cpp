@@ -132,10 +132,11 @@ void lease_commands::end(repeat again, const script* body) {
 }
 
 void lease_commands::make(const command_lease_options& options, const lease_request& request,
-                          std::string_view channel, lease_way way) {
+                          std::string_view channel, lease_way way, lease_form form) {
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
     way_ = may_go_swift(options, request) ? way : lease_way::full;
+    form_ = form;
     clear();
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
@@ -143,7 +144,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     keys_.lock = lock_key(room_, options.prefix, name);
     if (asked != nullptr && way_ != lease_way::full) {
         keys_.fence = fence_key(keys_.lock, options.scope);
-        if (way_ == lease_way::swift) {
+        if (form_ == lease_form::several) {
             make_swift(*asked);
         } else {
             make_seize(*asked);
@@ -241,6 +242,7 @@ void lease_commands::make_renew_above(const ask::renew& kept) {
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
                                std::string_view channel) {
     const script* body = nullptr;
+    const auto* ended = std::get_if<ask::release>(&request);
     if (const auto* asked = std::get_if<ask::acquire>(&request)) {
         body = &scripts().acquire;
         begin_full(*body, options);
@@ -256,14 +258,22 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(permits_of(asked->mode));
         word(limit_of(asked->mode));
         word(asked->turns.value);
-    } else if (const auto* ended = std::get_if<ask::release>(&request);
-               ended != nullptr && ended->only.value != 0) {
+    } else if (ended != nullptr && ended->only.value != 0) {
         body = &scripts().release_only;
         begin_full(*body, options);
         word(owner());
         word(ended->only.value);
+    } else if (ended != nullptr) {
+        if (form_ == lease_form::several) {
+            word("GET");
+            word(keys_.lock);
+            end(repeat::never);  // nobody needs the answer
+        }
+        body = &scripts().release;
+        begin_full(*body, options);
+        word(owner());
     } else {
-        body = std::holds_alternative<ask::leave>(request) ? &scripts().leave : &scripts().release;
+        body = &scripts().leave;
         begin_full(*body, options);
         word(owner());
     }
@@ -282,11 +292,11 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
 }
 
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
-    if (count_ > 1) return interpret_swift(replies);
-    result<reply>& r = replies[0];
-    if (way_ == lease_way::swift_in_one && std::holds_alternative<ask::acquire>(*request_)) {
-        return interpret_seize(r);
+    if (way_ == lease_way::swift && std::holds_alternative<ask::acquire>(*request_)) {
+        if (form_ == lease_form::several) return interpret_swift(replies);
+        return interpret_seize(replies[0]);
     }
+    result<reply>& r = replies.back();
     if (!r) return std::unexpected(std::move(r.error()));
     if (r->is_error()) return std::unexpected(to_error(*r));
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==

@@ -34,6 +34,13 @@
 /// their order: then the swift way is one step, a short script (seize.lua). It costs a server more
 /// than the two commands, and less than the full way.
 ///
+/// A release that hands the name on is two commands, too, so that the next holder hears of it
+/// before the one that waits for the answer. A server that has carried out what it has read writes
+/// first to whoever it has something to say to last (its list of those grows at the front): that is
+/// the one that released, whose answer comes after the message. Then it wakes up, on the processor
+/// that the server runs on, and the next holder waits for both. With an answer to be written
+/// already, that of a GET which nobody needs, it stands behind the next holder.
+///
 /// A lease that others may hold too goes the swift way while it is alone: its value says so
 /// ("owner:s1:" shared, "owner:p1/5:" one permit of five; holders.lua). Several permits at once
 /// need the script, since there may be fewer than were asked for; one there always is.
@@ -73,11 +80,10 @@ struct command_lease_options {
 
 [[nodiscard]] const lock_name& name_of(const lease_request& request);
 
-enum class lease_way : std::uint8_t {
-    swift,
-    swift_in_one,  ///< One command, whatever is asked.
-    full
-};
+enum class lease_way : std::uint8_t { swift, full };
+
+/// In how many commands a request may be said.
+enum class lease_form : std::uint8_t { several, one };
 
 /// Whether the swift way is open to the request at all.
 [[nodiscard]] bool may_go_swift(const command_lease_options& options, const lease_request& request);
@@ -92,7 +98,7 @@ public:
     /// `channel` is where a waiter wants to be told; empty for one that does not wait. Both outlive
     /// this.
     void make(const command_lease_options& options, const lease_request& request,
-              std::string_view channel, lease_way way);
+              std::string_view channel, lease_way way, lease_form form);
 
     /// The command that changes how many permits a name has; it answers 1.
     void make_resize(const command_lease_options& options, const lock_name& name,
@@ -108,7 +114,7 @@ public:
     }
 
     /// It is SET and, behind it, INCRBY of the counter of fences.
-    [[nodiscard]] bool draws() const noexcept { return count_ == 2; }
+    [[nodiscard]] bool draws() const noexcept { return count_ == 2 && way_ == lease_way::swift; }
 
     /// What the replies mean; nothing, if only the full way can tell.
     /// Requires: replies.size() == commands().size().
@@ -151,6 +157,7 @@ private:
 
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
+    lease_form form_ = lease_form::several;
     detail::text_room room_;
     lease_keys keys_;
     std::string_view value_;  // of a lock that the owner holds alone, without its fence

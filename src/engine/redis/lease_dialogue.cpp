@@ -4,10 +4,11 @@
 namespace holdfast {
 
 void lease_dialogue::begin(const command_lease_options& options, const lease_request& request,
-                           lease_way first) {
+                           lease_way first, lease_form form) {
     options_ = &options;
     request_ = &request;
     way_ = may_go_swift(options, request) ? first : lease_way::full;
+    form_ = form;
 }
 
 bool lease_dialogue::may_wait() const noexcept {
@@ -17,7 +18,7 @@ bool lease_dialogue::may_wait() const noexcept {
 }
 
 void lease_dialogue::speak(std::string_view channel) {
-    said_.make(*options_, *request_, channel, way_);
+    said_.make(*options_, *request_, channel, way_, form_);
 }
 
 std::optional<result<lease_reply>> lease_dialogue::hear(std::span<result<reply>> replies) {

@@ -23,12 +23,13 @@ public:
     /// Must begin() before all else.
     lease_dialogue() = default;
     lease_dialogue(const command_lease_options& options, const lease_request& request,
-                   lease_way first) {
-        begin(options, request, first);
+                   lease_way first, lease_form form) {
+        begin(options, request, first, form);
     }
 
     /// Once. Requires: both outlive it.
-    void begin(const command_lease_options& options, const lease_request& request, lease_way first);
+    void begin(const command_lease_options& options, const lease_request& request, lease_way first,
+               lease_form form);
 
     /// Of the next trip.
     [[nodiscard]] lease_way way() const noexcept { return way_; }
@@ -52,6 +53,7 @@ private:
     const command_lease_options* options_ = nullptr;
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
+    lease_form form_ = lease_form::several;
     lease_commands said_;
     bool may_have_taken_ = false;
 };

@@ -94,7 +94,8 @@ private:
         std::vector<lease_commands> ready(batch.size());
         std::vector<command> commands;
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            ready[i].make(options_, batch[i].request, batch[i].channel, lease_way::full);
+            ready[i].make(options_, batch[i].request, batch[i].channel, lease_way::full,
+                          lease_form::one);
             commands.push_back(ready[i].commands()[0]);
         }
         std::vector<result<reply>> replies(commands.size());

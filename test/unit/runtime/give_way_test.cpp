@@ -13,6 +13,12 @@ using namespace std::chrono_literals;
 class giving_way : public testing::Test {
 protected:
     static constexpr auto long_rest = 2s;
+    /// For one that comes without pauses, however long it rests.
+    static constexpr way_giver::habits lone = [] {
+        auto habits = way_giver::alone();
+        habits.pause = duration::max();
+        return habits;
+    }();
 
     /// Each turn takes so long, and the answer is there after so many.
     bool wait(way_giver& by, duration turn, int answer_after) {
@@ -44,13 +50,13 @@ protected:
 };
 
 TEST_F(giving_way, ends_with_the_answer) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     EXPECT_TRUE(wait(one, 1us, 7));
     EXPECT_EQ(turns_, 7);
 }
 
 TEST_F(giving_way, ends_after_a_moment_without_it) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     EXPECT_FALSE(wait(one, 10us, 1'000'000));
     EXPECT_LE(turns_, 11);
     way_giver many(time_, way_giver::in_company(8));
@@ -59,12 +65,12 @@ TEST_F(giving_way, ends_after_a_moment_without_it) {
 }
 
 TEST_F(giving_way, ends_also_if_no_time_passes) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     EXPECT_FALSE(wait(one, 0us, 1'000'000));
 }
 
 TEST_F(giving_way, is_not_tried_where_it_never_helps) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     EXPECT_EQ(failures_until_rest(one, 10us), 3);
     const duration first = rest(one);
     EXPECT_GE(first, 19ms);
@@ -80,7 +86,7 @@ TEST_F(giving_way, is_not_tried_where_it_never_helps) {
 }
 
 TEST_F(giving_way, is_tried_soon_again_where_it_helped) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     for (int i = 0; i < 5; ++i) {
         EXPECT_GE(failures_until_rest(one, 10us), 0);
         static_cast<void>(rest(one));
@@ -91,15 +97,31 @@ TEST_F(giving_way, is_tried_soon_again_where_it_helped) {
 }
 
 TEST_F(giving_way, stops_where_another_program_has_work_to_do) {
-    way_giver one(time_, way_giver::alone());
+    way_giver one(time_, lone);
     EXPECT_FALSE(wait(one, 3ms, 1'000'000));
     EXPECT_EQ(turns_, 2) << "the first shows nothing yet: time passes behind it";
     EXPECT_FALSE(wait(one, 1us, 1));
     EXPECT_EQ(turns_, 0);
-    way_giver trusted(time_, way_giver::alone());
+    way_giver trusted(time_, lone);
     for (int i = 0; i < 64; ++i) EXPECT_TRUE(wait(trusted, 1us, 1));
     EXPECT_FALSE(wait(trusted, 3ms, 1'000'000));
     EXPECT_TRUE(wait(trusted, 1us, 1)) << "once is no habit";
+}
+
+TEST_F(giving_way, is_not_tried_after_a_pause) {
+    way_giver one(time_, way_giver::alone());
+    time_.advance(1s);
+    EXPECT_FALSE(wait(one, 1us, 1)) << "the first";
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(wait(one, 1us, 1));
+    time_.advance(long_pause + 10us);
+    EXPECT_FALSE(wait(one, 1us, 1));
+    EXPECT_EQ(turns_, 0);
+    EXPECT_TRUE(wait(one, 1us, 1)) << "no longer";
+    time_.advance(1s);
+    one.heard();
+    EXPECT_TRUE(wait(one, 1us, 1)) << "the server is awake";
+    way_giver many(time_, way_giver::in_company(8));
+    EXPECT_TRUE(wait(many, 1us, 1)) << "the others make no pause";
 }
 
 TEST_F(giving_way, goes_on_where_a_long_turn_went_to_the_company) {
