@@ -55,7 +55,7 @@ constexpr std::array mutants{
     mutant{"fences_without_a_floor", "a counter that lost numbers gives them again",
            "if top < now then", "if false then"},
     mutant{"line_without_order", "the line is served from its end",
-           "redis.call('ZRANGE', line, 0, 1)", "redis.call('ZREVRANGE', line, 0, 1)"},
+           "redis.call('ZRANGE', line, '0', '1')", "redis.call('ZREVRANGE', line, '0', '1')"},
     mutant{"no_quarantine", "a server that forgot grants at once", "return math.max(over - now, 0)",
            "return 0"},
     mutant{"claims_never_end", "a lock that was handed to somebody dead stays his",

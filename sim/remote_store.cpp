@@ -153,7 +153,8 @@ void remote_store::hear_replies(const talk& one, unsigned trip, std::vector<repl
         dispatch(one);
         return;
     }
-    if (says(replies[0], "READONLY")) {  // it did nothing: the new master is asked
+    const auto refused = [](const reply& r) { return says(r, "READONLY"); };
+    if (std::ranges::any_of(replies, refused)) {  // it did nothing: the new master is asked
         one->was_sent = one->in_doubt;
         waiting_.push_back(one);
         reset();

@@ -48,6 +48,7 @@ std::optional<fencing_token> lease_set::fence(std::string_view name) const noexc
 std::stop_token lease_set::lost() const {
     if (watch_ == nullptr) return {};
     std::call_once(watch_->made, [this] {
+        watch_->each.clear();  // of a try that ran out of memory
         watch_->any = std::stop_source();
         for (const lease& one : leases_) {
             watch_->each.emplace_back(one.lost(), watch::forward{&watch_->any});

@@ -120,7 +120,6 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
     const time_point until = later(asked, options.wait);
     std::vector<lease> held;
     held.reserve(names.size());
-    bool waited = false;
     // An engine that is away is not waited for: what it may know of us ends in the background.
     const auto give_up = [&](error why) {
         if (is_an_answer(why)) static_cast<void>(release_each(std::move(held)));
@@ -146,12 +145,10 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
             report_->refused(wanted, why, clock_.now() - asked);
             return give_up(std::move(why));
         }
-        waited = true;
         auto next = acquire(wanted, alone);
         if (!next) return give_up(std::move(next.error()));
         held.push_back(std::move(*next));
     }
-    if (!waited) return held;
     const auto gone = std::ranges::find_if_not(held, &lease::held);
     if (gone == held.end()) return held;
     return give_up(

@@ -130,7 +130,7 @@ public:
     /// answered.
     void retire_before(time_point moment, const server_address* spared = nullptr);
 
-    /// The caller has just heard from the server by another connection: both are awake.
+    /// Something has come from the server by another connection: it is awake.
     void heard_push() noexcept { lone_turns_.heard(); }
 
     [[nodiscard]] std::size_t queued() const;

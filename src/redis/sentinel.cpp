@@ -109,7 +109,9 @@ public:
     }
 
     void read(redis_statistics& out) const { server_.read(out); }
-    [[nodiscard]] bool hear_pushes(const push_wait& wait) { return server_.hear_pushes(wait); }
+    [[nodiscard]] bool hear_pushes(const push_wait& wait) {
+        return server_.subscriptions().attend(wait);
+    }
     [[nodiscard]] clock& time() const noexcept { return time_; }
 
 private:

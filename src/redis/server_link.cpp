@@ -39,6 +39,9 @@ server_link::server_link(profile p, server_locator where, clock& time, entropy& 
     }
     sessions_ = std::make_shared<session_pool>(profile_, where, time, counts_);
     subscriber_ = std::make_shared<subscriber>(profile_, where, time, chance, counts_);
+    subscriber_->on_message([this] {
+        for (const auto& one : links_) one->heard_push();
+    });
 }
 
 server_link::~server_link() {
@@ -251,12 +254,6 @@ result<std::unique_ptr<subscription>> server_link::subscribe(std::string_view ch
                                                              push_handler handler,
                                                              time_point give_up) {
     return subscriber_->subscribe(channel, scope, std::move(handler), give_up);
-}
-
-bool server_link::hear_pushes(const push_wait& wait) {
-    if (!subscriber_->attend(wait)) return false;
-    for (const auto& one : links_) one->heard_push();
-    return true;
 }
 
 void server_link::read(redis_statistics& out) const {

@@ -38,7 +38,6 @@ public:
                                                                   channel_scope scope,
                                                                   push_handler handler,
                                                                   time_point give_up);
-    [[nodiscard]] bool hear_pushes(const push_wait& wait);
     [[nodiscard]] subscriber& subscriptions() noexcept { return *subscriber_; }
 
     /// exchange() in two halves, so that one thread can ask several servers at once.

@@ -41,7 +41,9 @@ public:
                                                     time_point give_up) {
         return server_.subscribe(channel, channel_scope::global, std::move(handler), give_up);
     }
-    [[nodiscard]] bool hear_pushes(const push_wait& wait) { return server_.hear_pushes(wait); }
+    [[nodiscard]] bool hear_pushes(const push_wait& wait) {
+        return server_.subscriptions().attend(wait);
+    }
     [[nodiscard]] clock& time() const noexcept { return time_; }
     void read(redis_statistics& out) const { server_.read(out); }
 

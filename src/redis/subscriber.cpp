@@ -153,6 +153,10 @@ std::unique_ptr<subscription> subscriber::adopt(std::string_view channel, channe
     return made;
 }
 
+void subscriber::on_message(std::function<void()> told) {
+    message_ = std::move(told);
+}
+
 void subscriber::on_moved(std::function<void(const std::string& channel)> told) {
     const lock held(mutex_);
     moved_ = std::move(told);
@@ -204,6 +208,7 @@ void subscriber::dispatch(const reply& pushed) {
         who = found->second.listeners;
     }
     counts_->pushed.add();
+    if (message_) message_();
     const push_event event{push_event::kind::message, parts[1].text(), parts[2].text()};
     for (const auto& one : who) one->tell(event);
 }

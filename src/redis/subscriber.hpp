@@ -63,6 +63,10 @@ public:
     /// forgotten here. Requires: set before the first subscription.
     void on_moved(std::function<void(const std::string& channel)> told);
 
+    /// Told of every message, on the thread that reads it, before the handlers are. Requires: set
+    /// before the first subscription.
+    void on_message(std::function<void()> told);
+
     /// As command_engine::hear_pushes().
     [[nodiscard]] bool attend(const push_wait& wait);
 
@@ -126,6 +130,7 @@ private:
     std::string problem_;       ///< Why there is no connection.
     errc problem_code_ = errc::unavailable;
     std::function<void(const std::string&)> moved_;
+    std::function<void()> message_;
     bool stopping_ = false;
     bool renewing_ = false;
     bool up_ = false;  ///< There is a connection, so changes go to pending_.

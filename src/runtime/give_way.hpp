@@ -55,6 +55,13 @@ public:
                 long_pause};
     }
 
+    /// For one that does the I/O with several servers: one of them is awake.
+    static constexpr habits with_several() {
+        habits those = alone();
+        those.pause = duration::max();
+        return those;
+    }
+
     way_giver(clock& time, const habits& how) noexcept : time_(time), how_(how) {}
 
     /// Something came that this did not wait for: it is no pause.

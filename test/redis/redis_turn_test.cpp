@@ -55,7 +55,7 @@ protected:
             });
         }
     }
-    static inline detail::way_giver waits_{system_clock(), detail::way_giver::alone()};
+    static inline detail::way_giver waits_{system_clock(), detail::way_giver::with_several()};
 
     static bool answers_here(redis_engine& engine) {
         outcome seen;

@@ -47,7 +47,7 @@ quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& ti
                                        const quorum_options& options)
     : nodes_(std::move(nodes)),
       time_(time),
-      waits_(time, detail::way_giver::alone()),
+      waits_(time, detail::way_giver::with_several()),
       options_(options),
       rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {}
 

@@ -271,11 +271,9 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
 // A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks
 // again, by a lane.
 void command_lease_store::on_push(push_handler handler) {
-    if (lanes_ == nullptr) {
-        channels_.on_push(std::move(handler));
-        return;
-    }
-    channels_.on_push([tell = std::move(handler)](const lease_push& push) {
+    channels_.on_push([this, tell = std::move(handler)](const lease_push& push) {
+        talked_.store(engine_->time().now(), std::memory_order_relaxed);
+        if (lanes_ == nullptr) return tell(push);
         lease_push told = push;
         if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
         tell(told);
@@ -283,9 +281,7 @@ void command_lease_store::on_push(push_handler handler) {
 }
 
 bool command_lease_store::hear_pushes(const push_wait& wait) {
-    const bool heard = engine_->hear_pushes(wait);
-    if (heard) talked_.store(engine_->time().now(), std::memory_order_relaxed);
-    return heard;
+    return engine_->hear_pushes(wait);
 }
 
 // In a Cluster it is the time of any one node.

@@ -82,7 +82,7 @@ TEST_P(lease_seam_line, tells_the_head_to_look_when_a_dead_holders_time_is_over)
     const duration rest = std::min<duration>(ttl / 3, 900ms);  // before it would look anyway
     bed->pass(ttl - rest);
     const auto head = two.stand_in_line(job, b);
-    EXPECT_LE(head.look_after, rest + 2ms);
+    EXPECT_LE(head.look_after, rest + 50ms);  // a slow server of a quorum granted it later
     bed->pass(head.look_after);
     EXPECT_TRUE(granted(two.acquire(job, b, ask::when_busy::stand_in_line, head.ticket)));
 }

@@ -13,12 +13,8 @@ using namespace std::chrono_literals;
 class giving_way : public testing::Test {
 protected:
     static constexpr auto long_rest = 2s;
-    /// For one that comes without pauses, however long it rests.
-    static constexpr way_giver::habits lone = [] {
-        auto habits = way_giver::alone();
-        habits.pause = duration::max();
-        return habits;
-    }();
+    /// Pauses do not matter to it.
+    static constexpr way_giver::habits lone = way_giver::with_several();
 
     /// Each turn takes so long, and the answer is there after so many.
     bool wait(way_giver& by, duration turn, int answer_after) {

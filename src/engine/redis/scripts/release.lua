@@ -20,28 +20,27 @@ end
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and all that it touches takes long: so this
 -- does without the functions that everything else needs (line.lua says what it does here). What
--- does not fit or goes wrong here, is met there again. Whether the owner's time is over is not
--- asked: nobody has taken the name since, and it goes to the next in line either way.
-if alone and not boot and not string.find(held, '^[sp]', #owner + 2) then
-    local call = redis.call
-    local first = call('ZRANGE', line, '0', '1')
+-- does not fit or goes wrong here, is met there again.
+if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
+    redis.call('PTTL', lock) > 3000 then
+    local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
     local beat, claim, spare, channel = string.match(
-        heir and call('HGET', waiters, heir) or '', '^(%d+) (%d+) (%d+) x1/1 (.*)$')
+        heir and redis.call('HGET', waiters, heir) or '', '^(%d+) (%d+) (%d+) x1/1 (.*)$')
     if beat and claim ~= '0' then
-        local time = call('TIME')
+        local time = redis.call('TIME')
         local lives = tonumber(beat) >= time[1] * 1000 + time[2] / 1000
         local top = lives and redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
         if type(top) == 'number' and top >= 1600000000000000 then
             local fence = string.format('%.0f', top - spare)
             local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
-            if call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
+            if redis.call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
                 local since = time[1] .. string.sub('00000' .. time[2], -6, -4)
                 local value, ms = heir .. ':' .. fence .. '@' .. since, claim
                 if first[2] then value, ms = value .. '+', claim + 3000 end
-                call('SET', lock, value, 'PX', ms)
-                call('ZREM', line, heir)
-                call('HDEL', waiters, heir)
+                redis.call('SET', lock, value, 'PX', ms)
+                redis.call('ZREM', line, heir)
+                redis.call('HDEL', waiters, heir)
                 return 1
             end
         end
