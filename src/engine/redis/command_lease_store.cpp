@@ -131,7 +131,8 @@ lease_way command_lease_store::way_for(const lease_request& request, time_point 
 }
 
 // Who has just been given the name, and gives it back at once, wants to come again soon: it does
-// not sleep, and so does not stand in the next holder's way.
+// not sleep, and so does not stand in the next holder's way. Of several that are given back at the
+// same time the first one's answer is enough.
 lease_form command_lease_store::form_for(const lease_request& request, time_point now) {
     const duration idle = now - talked_.exchange(now, std::memory_order_relaxed);
     const bool at_once =
@@ -182,7 +183,8 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
     const auto talks = std::make_unique_for_overwrite<lease_dialogue[]>(requests.size());
     std::vector<std::size_t> left(requests.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
-        talks[i].begin(options_, requests[i], way_for(requests[i], now), lease_form::several);
+        talks[i].begin(options_, requests[i], way_for(requests[i], now),
+                       form_for(requests[i], now));
         left[i] = i;
     }
     bool jointly = options_.scope == key_scope::server;

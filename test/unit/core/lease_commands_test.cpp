@@ -17,8 +17,6 @@
 namespace holdfast {
 namespace {
 
-using namespace std::chrono_literals;
-
 TEST(text_room, keeps_what_was_put_there_however_much_it_is) {
     detail::text_room room;
     std::vector<std::string> wanted;

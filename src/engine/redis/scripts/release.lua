@@ -19,8 +19,8 @@ end
 
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and all that it touches takes long: so this
--- does without the functions that everything else needs (line.lua says what it does here). What
--- does not fit or goes wrong here, is met there again.
+-- does without the functions that everything else needs (line.lua says what it does here, and what
+-- the numbers mean). What does not fit or goes wrong here, is met there again.
 if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
     redis.call('PTTL', lock) > 3000 then
     local first = redis.call('ZRANGE', line, '0', '1')
