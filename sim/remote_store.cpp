@@ -75,7 +75,7 @@ unsigned remote_store::server() const {
 }
 
 // A blocking program asks by exchange; renewals, leavings and all that an asynchronous program or a
-// quorum asks are submitted, where the swift way is one step.
+// quorum asks are submitted.
 void remote_store::submit(std::vector<lease_request> requests, time_point give_up,
                           reply_handler on_reply) {
     if (host_.dead()) return;

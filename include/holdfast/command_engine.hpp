@@ -67,6 +67,8 @@ public:
 class command_engine {
 public:
     using completion = std::move_only_function<void(result<reply>)>;
+    /// The outcome of each command; whose they are is the completion's to take.
+    using joint_completion = std::move_only_function<void(std::span<result<reply>>)>;
 
     virtual ~command_engine() = default;
 
@@ -79,6 +81,14 @@ public:
     /// The same for one command, without waiting; the command is copied before this returns.
     /// `done` is called exactly once, on the engine's own thread or on this one: it must be short.
     virtual void submit(const command& c, time_point give_up, completion done) = 0;
+
+    /// The same for a few commands that go to one server, each of which is carried out after those
+    /// before it; in one trip where the engine can. One that may have been carried out is not sent
+    /// again, whatever it allows.
+    /// Requires: 1 to `most_together` commands, and no script among them.
+    virtual void submit_together(std::span<const command> commands, time_point give_up,
+                                 joint_completion done);
+    static constexpr std::size_t most_together = 3;
 
     /// The commands as one MULTI … EXEC: all or nothing. Answers EXEC's array.
     [[nodiscard]] virtual result<reply> transaction(std::span<const command> commands,

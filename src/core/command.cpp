@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/submit_in_turn.hpp"
+
 #include <holdfast/command_engine.hpp>
 
 #include <boost/uuid/detail/sha1.hpp>
@@ -40,6 +42,12 @@ result<reply> command_session::execute(const command& c, time_point give_up) {
 // For engines that have no thread to be spared.
 bool command_engine::hear_pushes(const push_wait& /*wait*/) {
     return false;
+}
+
+void command_engine::submit_together(std::span<const command> commands, time_point give_up,
+                                     joint_completion done) {
+    detail::submit_in_turn(*this, std::make_unique<detail::turns>(commands, give_up),
+                           std::move(done));
 }
 
 std::size_t command_engine::place_of(std::string_view /*key*/) const {

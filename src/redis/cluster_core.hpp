@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/owned_command.hpp"
 #include "redis/background.hpp"
 #include "redis/cluster_nodes.hpp"
-#include "redis/owned_command.hpp"
 #include "redis/shard_channels.hpp"
 
 #include <holdfast/redis_topology.hpp>
@@ -83,7 +83,7 @@ private:
     struct call {
         call(const command& c, time_point until, command_engine::completion told)
             : what(c), give_up(until), done(std::move(told)) {}
-        owned_command what;
+        detail::owned_command what;
         errand way;
         time_point give_up;
         command_engine::completion done;

@@ -76,7 +76,12 @@ void cluster_core::send(std::unique_ptr<call> c) {
         rewritten[1] = now.body->source();
         now = command{rewritten};
     }
-    to->link->submit_behind(command{asking_words}, now, one.give_up, std::move(told));
+    const std::array<command, 2> both{command{asking_words}, now};
+    to->link->submit_together(both, one.give_up,
+                              [told = std::move(told)](std::span<result<reply>> answers) mutable {
+                                  const bool refused = answers[0] && answers[0]->is_error();
+                                  told(std::move(answers[refused ? 0 : 1]));
+                              });
 }
 
 // On a link's thread, mostly.

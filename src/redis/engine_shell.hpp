@@ -31,6 +31,13 @@ public:
         if (ours()) return core_->submit(c, give_up, std::move(done));
         done(refused());
     }
+    void submit_together(std::span<const command> commands, time_point give_up,
+                         joint_completion done) override {
+        if constexpr (requires { core_->submit_together(commands, give_up, std::move(done)); }) {
+            if (ours()) return core_->submit_together(commands, give_up, std::move(done));
+        }
+        redis_engine::submit_together(commands, give_up, std::move(done));
+    }
     result<reply> transaction(std::span<const command> commands, time_point give_up) override {
         if (ours()) return core_->transaction(commands, give_up);
         return refused();

@@ -271,7 +271,7 @@ void link::break_channel(channel& c, reading_lock reading, ticket_list& settled)
             if (t->raw.empty())
                 end += encoded_size(t->commands[i].args);
             else
-                end = t->begins_at + t->raw.size();
+                end = t->begins_at + t->raw_end(i);
             if (i < t->answered) continue;
             const bool sent = end <= c.written;
             (sent ? counts_.unknown : counts_.not_sent).add();

@@ -17,6 +17,12 @@
 #include <span>
 
 namespace holdfast::redis {
+namespace {
+
+// A command of which nothing was written, because the connection broke.
+constexpr int most_unsent_tries = 2;
+
+}  // namespace
 
 void link::serve() {
     lock held(mutex_);
@@ -266,6 +272,10 @@ void link::settle(ticket_list& list, const ticket* own) {
 
 // May this command be sent again, and has it been arranged? Decided on what its last try has shown.
 bool link::repeat_later(async_ticket& t) {
+    if (t.together > 0) {
+        const bool unsent = !t.slots[0] && t.slots[0].error().code == errc::unavailable;
+        return unsent && t.lost && time_.now() < t.give_up && ++t.tries <= most_unsent_tries;
+    }
     const result<reply>& last = t.slots[t.loading ? 1 : 0];
     if (last) {
         const bool unknown_script = last->is_error() && last->text().starts_with("NOSCRIPT");
@@ -285,7 +295,7 @@ bool link::repeat_later(async_ticket& t) {
         return t.again == repeat::idempotent && now < t.give_up;
     }
     if (last.error().code != errc::unavailable || now >= t.give_up) return false;
-    return t.was_sent || (t.lost && ++t.tries <= 2);
+    return t.was_sent || (t.lost && ++t.tries <= most_unsent_tries);
 }
 
 void link::finish(std::unique_ptr<async_ticket> t, ticket_list& spent) {
@@ -293,7 +303,7 @@ void link::finish(std::unique_ptr<async_ticket> t, ticket_list& spent) {
         counts_.repeated.add();
         t->raw = t->storage;
         t->bytes = t->storage.size();
-        t->expected = t->loading ? 2 : 1;
+        t->expected = t->replies_to_come();
         t->replies = {t->slots, t->expected};
         t->answered = 0;
         submit(std::move(t));
@@ -304,6 +314,7 @@ void link::finish(std::unique_ptr<async_ticket> t, ticket_list& spent) {
 }
 
 void link::deliver(async_ticket& t) {
+    if (t.together > 0) return t.done_together({t.slots, t.together});
     result<reply> answer = std::move(t.slots[t.loading ? 1 : 0]);
     if (t.loading && t.slots[0] && t.slots[0]->is_error()) answer = std::move(t.slots[0]);
     if (t.was_sent) keep_in_doubt(answer);

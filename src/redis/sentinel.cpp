@@ -10,9 +10,9 @@
 // - A master that was cut off or paused, and is back, does not know yet that it was replaced, and
 //   takes writes that will be lost. So the sentinels are asked every second, and when they announce
 //   a switch; connections to a server that they no longer name are retired, before it says a word.
+#include "core/submit_in_turn.hpp"
 #include "redis/background.hpp"
 #include "redis/engine_shell.hpp"
-#include "redis/owned_command.hpp"
 #include "redis/sentinel_group.hpp"
 #include "redis/server_link.hpp"
 
@@ -41,7 +41,7 @@ bool still_following(const result<reply>& answer) {
 struct submitted {
     submitted(const command& c, time_point until, command_engine::completion told)
         : what(c), give_up(until), done(std::move(told)) {}
-    redis::owned_command what;
+    detail::owned_command what;
     time_point give_up;
     time_point started{};
     duration pause{};
@@ -91,6 +91,21 @@ public:
     void submit(const command& c, time_point give_up, command_engine::completion done) {
         start();
         send(std::make_unique<submitted>(c, give_up, std::move(done)));
+    }
+
+    // What a demoted master has refused is sent in turn, from there on.
+    void submit_together(std::span<const command> commands, time_point give_up,
+                         command_engine::joint_completion done) {
+        start();
+        server_.submit_together(commands, give_up,
+                                [this, all = std::make_unique<detail::turns>(commands, give_up),
+                                 done = std::move(done)](std::span<result<reply>> answers) mutable {
+                                    const auto refused = std::ranges::find_if(answers, demoted);
+                                    if (refused == answers.end()) return done(answers);
+                                    std::move(answers.begin(), refused, all->answers.begin());
+                                    all->next = static_cast<std::size_t>(refused - answers.begin());
+                                    detail::submit_in_turn(*this, std::move(all), std::move(done));
+                                });
     }
 
     result<std::unique_ptr<command_session>> open_session(std::string_view key, time_point give_up);

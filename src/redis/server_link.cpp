@@ -161,31 +161,31 @@ void server_link::submit(const command& c, time_point give_up, command_engine::c
     if (c.body != nullptr) t->body = *c.body;
     t->again = c.again;
     t->done = std::move(done);
-    t->raw = t->storage;
-    t->raw_name = t->name_storage;
-    t->bytes = t->storage.size();
-    t->expected = 1;
-    t->replies = {t->slots, 1};
-    t->give_up = give_up;
-    t->submitted = true;
-    on.submit(std::move(t));
+    send_off(on, std::move(t), give_up);
 }
 
-void server_link::submit_behind(const command& first, const command& c, time_point give_up,
-                                command_engine::completion done) {
+// All in one write on one connection, so that they keep their order.
+void server_link::submit_together(std::span<const command> commands, time_point give_up,
+                                  command_engine::joint_completion done) {
     link& on = pick();
     auto t = on.blank();
-    append_command(t->storage, first.args);
-    append_command(t->storage, c.args);
-    t->name_storage = c.args[0];
-    t->again = c.again;
-    t->done = std::move(done);
+    for (const command& c : commands) {
+        append_command(t->storage, c.args);
+        t->ends[t->together++] = t->storage.size();
+        if (!t->name_storage.empty()) t->name_storage += ", ";
+        t->name_storage += c.args[0];
+    }
+    t->raw_ends = {t->ends, t->together};
+    t->done_together = std::move(done);
+    send_off(on, std::move(t), give_up);
+}
+
+void server_link::send_off(link& on, std::unique_ptr<async_ticket> t, time_point give_up) {
     t->raw = t->storage;
     t->raw_name = t->name_storage;
     t->bytes = t->storage.size();
-    t->loading = true;
-    t->expected = 2;
-    t->replies = {t->slots, 2};
+    t->expected = t->replies_to_come();
+    t->replies = {t->slots, t->expected};
     t->give_up = give_up;
     t->submitted = true;
     on.submit(std::move(t));

@@ -32,6 +32,8 @@ public:
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up);
     void submit(const command& c, time_point give_up, command_engine::completion done);
+    void submit_together(std::span<const command> commands, time_point give_up,
+                         command_engine::joint_completion done);
     [[nodiscard]] result<reply> transaction(std::span<const command> commands, time_point give_up);
     [[nodiscard]] result<std::unique_ptr<command_session>> open_session(time_point give_up);
     [[nodiscard]] result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
@@ -52,11 +54,6 @@ public:
     void begin(flight& f);
     void finish(flight& f);
 
-    /// As submit(), with `first` in front of it in the same write on the same connection (ASKING).
-    /// A script that is not known is not loaded.
-    void submit_behind(const command& first, const command& c, time_point give_up,
-                       command_engine::completion done);
-
     /// Nothing more is written to connections that were made before `moment`, except to those that
     /// lead to `spared`.
     void retire_before(time_point moment, const server_address* spared = nullptr);
@@ -65,6 +62,7 @@ public:
 
 private:
     [[nodiscard]] link& pick() noexcept;
+    static void send_off(link& on, std::unique_ptr<async_ticket> t, time_point give_up);
     void run_once(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up, bool patient, bool& lost);
     [[nodiscard]] bool settle(std::span<const command> commands, std::span<result<reply>> replies,

@@ -28,6 +28,10 @@ public:
     void submit(const command& c, time_point give_up, command_engine::completion done) {
         server_.submit(c, give_up, std::move(done));
     }
+    void submit_together(std::span<const command> commands, time_point give_up,
+                         command_engine::joint_completion done) {
+        server_.submit_together(commands, give_up, std::move(done));
+    }
     result<reply> transaction(std::span<const command> commands, time_point give_up) {
         return server_.transaction(commands, give_up);
     }

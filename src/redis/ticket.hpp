@@ -28,10 +28,11 @@ struct ticket {
         flying     ///< Written, at least in part; settled by the thread that reads.
     };
 
-    std::span<const command> commands;  ///< To be encoded, or …
-    std::string_view raw;               ///< … bytes that already are, …
-    std::string_view raw_name;          ///< … and the command's name for errors.
-    std::span<result<reply>> replies;   ///< Empty: the replies are dropped (nobody waits any more).
+    std::span<const command> commands;      ///< To be encoded, or …
+    std::string_view raw;                   ///< … bytes that already are, …
+    std::string_view raw_name;              ///< … and the command's name for errors, …
+    std::span<const std::size_t> raw_ends;  ///< … and of several where each of them ends.
+    std::span<result<reply>> replies;  ///< Empty: the replies are dropped (nobody waits any more).
     time_point give_up;
     time_point began{};    ///< When the caller came, for errors.
     bool patient = false;  ///< Waits for a connection although connecting has failed.
@@ -55,6 +56,10 @@ struct ticket {
     [[nodiscard]] std::string_view name(std::size_t i) const {
         return raw.empty() ? commands[i].args[0] : raw_name;
     }
+    /// Of the bytes that are encoded already.
+    [[nodiscard]] std::size_t raw_end(std::size_t i) const {
+        return i < raw_ends.size() ? raw_ends[i] : raw.size();
+    }
 };
 
 struct async_ticket : ticket {
@@ -65,8 +70,16 @@ struct async_ticket : ticket {
     bool was_sent = false;  ///< An earlier try may have been carried out.
     bool loading = false;   ///< storage begins with SCRIPT LOAD.
     int tries = 0;
-    result<reply> slots[2];
+    std::size_t together = 0;  ///< So many commands of one caller, or 0 for a single one.
+    std::size_t ends[command_engine::most_together];
+    result<reply> slots[command_engine::most_together];
     command_engine::completion done;
+    command_engine::joint_completion done_together;
+
+    [[nodiscard]] std::size_t replies_to_come() const noexcept {
+        if (together > 0) return together;
+        return loading ? 2 : 1;
+    }
 
     /// As new, but for the room that the strings have.
     void clear() {
@@ -76,11 +89,14 @@ struct async_ticket : ticket {
         again = repeat::never;
         was_sent = loading = patient = lost = false;
         tries = 0;
+        together = 0;
+        raw_ends = {};
         answered = 0;
         on = nullptr;
         where = place::outside;
         for (result<reply>& r : slots) r = reply();
         done = nullptr;
+        done_together = nullptr;
     }
 };
 

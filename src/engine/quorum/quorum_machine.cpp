@@ -338,7 +338,8 @@ void quorum_machine::restore(std::size_t node, step& out) {
                                                  .mode = kept.mode,
                                                  .ttl = kept.ttl,
                                                  .ticket = {},
-                                                 .barge = true},
+                                                 .barge = true,
+                                                 .again = true},
                          .awaited = false});
 }
 

@@ -48,15 +48,29 @@ struct submission {
     const std::function<void(result<lease_reply>)> tell;
 };
 
+void hear(const std::shared_ptr<submission>& one, command_engine& engine,
+          std::span<result<reply>> answers);
+
 // The engine lives as long as it answers.
 void send(const std::shared_ptr<submission>& one, command_engine& engine) {
-    engine.submit(one->talk.commands()[0], one->give_up, [one, &engine](result<reply> answered) {
-        auto meant = one->talk.hear({&answered, 1});
-        if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
-        if (meant) return one->tell(std::move(*meant));
-        one->talk.speak(one->channel);
-        send(one, engine);
+    const std::span<const command> said = one->talk.commands();
+    if (said.size() == 1) {
+        engine.submit(said[0], one->give_up,
+                      [one, &engine](result<reply> answer) { hear(one, engine, {&answer, 1}); });
+        return;
+    }
+    engine.submit_together(said, one->give_up, [one, &engine](std::span<result<reply>> answers) {
+        hear(one, engine, answers);
     });
+}
+
+void hear(const std::shared_ptr<submission>& one, command_engine& engine,
+          std::span<result<reply>> answers) {
+    auto meant = one->talk.hear(answers);
+    if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
+    if (meant) return one->tell(std::move(*meant));
+    one->talk.speak(one->channel);
+    send(one, engine);
 }
 
 }  // namespace

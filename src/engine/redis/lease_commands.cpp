@@ -144,11 +144,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     keys_.lock = lock_key(room_, options.prefix, name);
     if (asked != nullptr && way_ != lease_way::full) {
         keys_.fence = fence_key(keys_.lock, options.scope);
-        if (form_ == lease_form::several) {
-            make_swift(*asked);
-        } else {
-            make_seize(*asked);
-        }
+        make_swift(*asked);
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
@@ -199,18 +195,6 @@ void lease_commands::make_swift(const ask::acquire& asked) {
     word(keys_.limit);
     word(to_ms(limit_memory));
     end(repeat::idempotent);
-}
-
-// Not idempotent: the second one would find the name taken.
-void lease_commands::make_seize(const ask::acquire& asked) {
-    const bool permit = asked.mode.type == lease_mode::kind::permit;
-    if (permit) keys_.limit = limit_key(room_, keys_.lock);
-    begin(scripts().seize, {keys_.lock, keys_.fence, permit ? keys_.limit : std::string_view()});
-    word(value_);
-    word(to_ms(asked.ttl));
-    word(fences_to_draw(asked));
-    if (permit) word(to_ms(limit_memory));
-    end(repeat::never, &scripts().seize);
 }
 
 void lease_commands::make_renew(const ask::renew& kept) {
@@ -293,8 +277,7 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
 
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
     if (way_ == lease_way::swift && std::holds_alternative<ask::acquire>(*request_)) {
-        if (form_ == lease_form::several) return interpret_swift(replies);
-        return interpret_seize(replies[0]);
+        return interpret_swift(replies);
     }
     result<reply>& r = replies.back();
     if (!r) return std::unexpected(std::move(r.error()));
@@ -322,15 +305,6 @@ std::optional<result<lease_reply>> lease_commands::interpret_swift(
     took_ = true;
     if (!drawn || drawn->type() != reply::kind::integer) return std::nullopt;
     return taken_with(drawn->number());
-}
-
-std::optional<result<lease_reply>> lease_commands::interpret_seize(result<reply>& seized) {
-    if (!seized) return not_answered(seized.error());
-    if (seized->is_error()) return std::unexpected(to_error(*seized));
-    took_ = seized->number() != 0;
-    contended_ = !took_;
-    if (!took_) return std::nullopt;
-    return taken_with(seized->number());
 }
 
 std::optional<result<lease_reply>> lease_commands::not_answered(error& why) {

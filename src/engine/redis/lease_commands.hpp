@@ -3,7 +3,7 @@
 
 #include "engine/redis/lease_keys.hpp"
 
-#include <holdfast/command.hpp>
+#include <holdfast/command_engine.hpp>
 #include <holdfast/lease_store.hpp>
 #include <holdfast/reply.hpp>
 
@@ -29,10 +29,6 @@
 /// or after the lease ran out, and then the reply came too late for us to believe in it. So fences
 /// grow from holder to holder. Whatever does not fit (the name is taken, a reply is lost, the
 /// counter was lost) is asked again the full way, with the same owner.
-///
-/// What is submitted may be sent by several connections, and two commands could part and change
-/// their order: then the swift way is one step, a short script (seize.lua). It costs a server more
-/// than the two commands, and less than the full way.
 ///
 /// A release that hands the name on is two commands, too, so that the next holder hears of it
 /// before the one that waits for the answer. A server that has carried out what it has read writes
@@ -82,7 +78,7 @@ struct command_lease_options {
 
 enum class lease_way : std::uint8_t { swift, full };
 
-/// In how many commands a request may be said.
+/// In how many commands a release may be said that hands the name on.
 enum class lease_form : std::uint8_t { several, one };
 
 /// Whether the swift way is open to the request at all.
@@ -104,7 +100,7 @@ public:
     void make_resize(const command_lease_options& options, const lock_name& name,
                      std::uint32_t permits);
 
-    static constexpr std::size_t most_commands = 3;
+    static constexpr std::size_t most_commands = command_engine::most_together;
 
     [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
 
@@ -142,12 +138,10 @@ private:
     void make_renew(const ask::renew& kept);
     void end(repeat again, const script* body = nullptr);
     void make_swift(const ask::acquire& asked);
-    void make_seize(const ask::acquire& asked);
     void make_renew_above(const ask::renew& kept);
     void make_full(const command_lease_options& options, const lease_request& request,
                    std::string_view channel);
     std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
-    std::optional<result<lease_reply>> interpret_seize(result<reply>& seized);
     std::optional<result<lease_reply>> not_answered(error& why);
     [[nodiscard]] std::optional<result<lease_reply>> taken_with(std::int64_t last_fence) const;
     result<lease_reply> interpret_full(const reply& r);

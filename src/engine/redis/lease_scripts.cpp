@@ -25,10 +25,6 @@ const lease_scripts& scripts() {
             script{
 #include "scripts/resize.inc"
             },
-        .seize =
-            script{
-#include "scripts/seize.inc"
-            },
         .release =
             script{
 #include "scripts/release.inc"

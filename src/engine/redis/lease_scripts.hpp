@@ -12,7 +12,6 @@ struct lease_scripts {
     script renew_above;
     script renew_share;
     script resize;
-    script seize;
     script release;
     script let_go;
     script let_go_all;

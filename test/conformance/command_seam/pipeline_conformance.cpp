@@ -3,11 +3,14 @@
 // Commands and pipelines: order, outcomes, bytes, errors, time.
 #include "conformance/command_seam/command_seam.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <numeric>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -201,6 +204,46 @@ TEST_P(command_seam, submit_whose_time_is_over_completes_with_timed_out_and_does
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error(), errc::timed_out) << to_string(answer.error());
     EXPECT_TRUE(ask("GET", key("k")).is_nil());
+}
+
+TEST_P(command_seam, commands_submitted_together_are_carried_out_in_order) {
+    std::promise<std::vector<result<reply>>> done;
+    {
+        std::string k = key("k");
+        const auto set = words("SET", k, "1");
+        const auto add = words("INCRBY", k, 4);
+        const auto wrong = words("LPUSH", k, "x");
+        const std::array<command, command_engine::most_together> all{set, add, wrong};
+        engine_->submit_together(all, soon(), [&](std::span<result<reply>> got) {
+            done.set_value(
+                {std::make_move_iterator(got.begin()), std::make_move_iterator(got.end())});
+        });
+        k.assign(k.size(), '!');
+    }
+    auto future = done.get_future();
+    ASSERT_EQ(future.wait_for(20s), std::future_status::ready);
+    const auto got = future.get();
+    ASSERT_EQ(got.size(), command_engine::most_together);
+    EXPECT_EQ(got[0].value(), reply::status("OK"));
+    EXPECT_EQ(got[1].value(), reply::integer(5));
+    EXPECT_TRUE(got[2].value().is_error());
+    EXPECT_EQ(ask("GET", key("k")), reply::string("5"));
+}
+
+TEST_P(command_seam, commands_submitted_together_whose_time_is_over_do_nothing) {
+    std::promise<std::size_t> done;
+    const auto set = words("SET", key("k"), "v");
+    const auto add = words("INCR", key("n"));
+    const std::array<command, 2> both{set, add};
+    engine_->submit_together(both, past(), [&](std::span<result<reply>> got) {
+        done.set_value(static_cast<std::size_t>(std::ranges::count_if(
+            got, [](const auto& one) { return !one && one.error() == errc::timed_out; })));
+    });
+    auto future = done.get_future();
+    ASSERT_EQ(future.wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(future.get(), 2U);
+    EXPECT_TRUE(ask("GET", key("k")).is_nil());
+    EXPECT_TRUE(ask("GET", key("n")).is_nil());
 }
 
 TEST_P(command_seam, a_completion_may_submit_the_next_command) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// A submitted command that may have to be sent more than once, to different servers.
-namespace holdfast::redis {
+namespace holdfast::detail {
 
 class owned_command {
 public:
@@ -28,6 +28,9 @@ public:
     owned_command(const owned_command&) = delete;  // its views point into it
     owned_command& operator=(const owned_command&) = delete;
 
+    /// One that may have been carried out is not to be sent again.
+    void never_again() noexcept { again_ = repeat::never; }
+
     [[nodiscard]] command view() const noexcept {
         return {words_, again_, body_ ? &*body_ : nullptr};
     }
@@ -39,4 +42,4 @@ private:
     std::optional<script> body_;
 };
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::detail

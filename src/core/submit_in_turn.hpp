@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/owned_command.hpp"
+
+#include <holdfast/command_engine.hpp>
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+/// Commands of which each must come after the one before it, where they cannot travel together:
+/// each is sent when the one before it has been answered.
+namespace holdfast::detail {
+
+struct turns {
+    turns(std::span<const command> commands, time_point until) : give_up(until) {
+        assert(commands.size() <= what.size());
+        for (const command& c : commands) {
+            what[count].emplace(c);
+            what[count++]->never_again();
+        }
+    }
+
+    std::array<std::optional<owned_command>, command_engine::most_together> what;
+    std::array<result<reply>, command_engine::most_together> answers;
+    std::size_t count = 0;
+    std::size_t next = 0;  ///< The first that has not been answered.
+    const time_point give_up;
+};
+
+/// Sender: has command_engine's submit(), and lives until `done` was called.
+template <class Sender>
+void submit_in_turn(Sender& to, std::unique_ptr<turns> all, command_engine::joint_completion done) {
+    turns& now = *all;
+    if (now.next == now.count) return done({now.answers.data(), now.count});
+    to.submit(now.what[now.next]->view(), now.give_up,
+              [&to, all = std::move(all), done = std::move(done)](result<reply> answer) mutable {
+                  all->answers[all->next++] = std::move(answer);
+                  submit_in_turn(to, std::move(all), std::move(done));
+              });
+}
+
+}  // namespace holdfast::detail
