@@ -8,8 +8,10 @@ namespace holdfast::redis {
 namespace {
 
 std::size_t digits(std::size_t value) noexcept {
-    std::size_t count = 1;
-    for (; value >= 10; value /= 10) ++count;
+    if (value < 10) return 1;
+    if (value < 100) return 2;
+    std::size_t count = 3;
+    for (value /= 1000; value > 0; value /= 10) ++count;
     return count;
 }
 

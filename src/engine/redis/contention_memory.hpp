@@ -18,12 +18,14 @@ namespace holdfast {
 class contention_memory {
 public:
     void note(const lock_name& name, time_point now) noexcept {
-        const time_point until = now + remembered;
-        slot(name).store(until.time_since_epoch().count(), std::memory_order_relaxed);
+        const duration::rep until = (now + remembered).time_since_epoch().count();
+        slot(name).store(until, std::memory_order_relaxed);
+        latest_.store(until, std::memory_order_relaxed);
     }
     [[nodiscard]] bool recent(const lock_name& name, time_point now) const noexcept {
-        const auto until = slot(name).load(std::memory_order_relaxed);
-        return until != 0 && now.time_since_epoch().count() < until;
+        const duration::rep at = now.time_since_epoch().count();
+        if (at >= latest_.load(std::memory_order_relaxed)) return false;  // no name is
+        return at < slot(name).load(std::memory_order_relaxed);
     }
 
 private:
@@ -40,7 +42,10 @@ private:
         return until_[index(name)];
     }
 
+    static constexpr duration::rep never = time_point::min().time_since_epoch().count();
+
     slots until_{};
+    std::atomic<duration::rep> latest_ = never;
 };
 
 }  // namespace holdfast
