@@ -58,7 +58,7 @@ private:
         return at_;
     }
 
-    std::array<char, 192> near_;
+    std::array<char, 128> near_;
     char* at_ = near_.data();
     char* end_ = near_.data() + near_.size();
     std::vector<std::unique_ptr<char[]>> far_;

@@ -132,7 +132,7 @@ std::string to_table(const figure& f) {
     }
     if (f.latency_ratio && f.latency_ratio->pair_by_hand) {
         out.add("", fmt::format("{:.2f} x", *f.latency_ratio->pair_by_hand),
-                "blocking hiredis on that single Redis");
+                "one name by blocking hiredis, on one Redis");
     }
     if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
     if (f.server_cpu_us) {

@@ -64,7 +64,7 @@ std::string locks_reference::name() const {
 
 result<locks_reference::round> locks_reference::run() const {
     switch (chosen()) {
-        case way::one_name: return of_ourselves(engine_.url, 1);
+        case way::one_name: return one_name();
         case way::single_redis: return on_a_single_redis();
         case way::by_hand_in_a_file: return by_hand_in_a_file();
         case way::pipelined: return pipelined();
@@ -87,12 +87,22 @@ result<locks_reference::round> locks_reference::of_ourselves(const std::string& 
                  .pair_us = percentiles_of(pairs).p50};
 }
 
+result<locks_reference::round> locks_reference::one_name() const {
+    auto ours = of_ourselves(engine_.url, 1);
+    if (!ours || engine_.of != bench_engine::kind::server) return ours;
+    return beside_blocking(std::move(*ours));
+}
+
 result<locks_reference::round> locks_reference::on_a_single_redis() const {
     auto ours = of_ourselves(redis_url(engine_.reference), crew_.names);
     if (!ours) return ours;
+    return beside_blocking(std::move(*ours));
+}
+
+result<locks_reference::round> locks_reference::beside_blocking(round ours) const {
     const auto by_hand = blocking_pairs();
     if (!by_hand) return std::unexpected(by_hand.error());
-    ours->by_hand_pair_us = by_hand->p50_us;
+    ours.by_hand_pair_us = by_hand->p50_us;
     return ours;
 }
 

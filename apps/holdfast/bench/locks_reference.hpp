@@ -10,7 +10,8 @@
 
 /// What `bench locks` compares with: the same pairs by something well known.
 ///
-///     several names      Holdfast itself with one name, on the same engine
+///     several names      Holdfast itself with one name, on the same engine; and, if that is one
+///                        Redis, blocking hiredis with one name
 ///     redlock:           Holdfast itself on a single Redis; and blocking hiredis on that one
 ///     sqlite:            prepared statements by hand, on a file in the same place
 ///     64 workers, Redis  redis-benchmark
@@ -48,7 +49,9 @@ private:
     };
     [[nodiscard]] way chosen() const;
     [[nodiscard]] result<round> of_ourselves(const std::string& url, int names) const;
+    [[nodiscard]] result<round> one_name() const;
     [[nodiscard]] result<round> on_a_single_redis() const;
+    [[nodiscard]] result<round> beside_blocking(round ours) const;
     [[nodiscard]] result<round> by_hand_in_a_file() const;
     [[nodiscard]] result<round> blocking() const;
     [[nodiscard]] result<bench::pairs_result> blocking_pairs() const;

@@ -66,7 +66,8 @@ private:
                     std::function<void(result<lease_reply>)> done);
 
     const std::shared_ptr<command_engine> engine_;
-    const command_lease_options options_;
+    const std::shared_ptr<const command_lease_options> shared_options_;
+    const command_lease_options& options_ = *shared_options_;
     introduction who_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
     /// When somebody last spoke to the server here, or heard from it.

@@ -120,10 +120,11 @@ void lease_commands::begin(const script& body, std::initializer_list<std::string
     }
 }
 
-void lease_commands::begin_full(const script& body, const command_lease_options& options) {
-    const std::string_view boot = options.careful() ? keys_.boot : std::string_view();
-    begin(body, {keys_.lock, keys_.line, keys_.waiters, keys_.fence, keys_.holders, keys_.limit,
-                 keys_.evicted, boot});
+void lease_commands::begin_full(const script& body, const command_lease_options& options,
+                                const lease_keys& keys) {
+    const std::string_view boot = options.careful() ? keys.boot : std::string_view();
+    begin(body, {keys.lock, keys.line, keys.waiters, keys.fence, keys.holders, keys.limit,
+                 keys.evicted, boot});
 }
 
 void lease_commands::end(repeat again, const script* body) {
@@ -141,31 +142,28 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     const auto& [name, owner, mode] = std::visit(
         [](const auto& one) { return std::tie(one.name, one.owner, one.mode); }, request);
     write_value(owner, mode);
-    keys_.lock = lock_key(room_, options.prefix, name);
+    const std::string_view lock = lock_key(room_, options.prefix, name);
     if (asked != nullptr && way_ != lease_way::full) {
-        keys_.fence = fence_key(keys_.lock, options.scope);
-        make_swift(*asked);
+        make_swift(*asked, lock, fence_key(lock, options.scope));
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
         if (kept->floor.value != 0) {
-            keys_.fence = fence_key(keys_.lock, options.scope);
-            make_renew_above(*kept);
+            make_renew_above(*kept, lock, fence_key(lock, options.scope));
         } else {
-            make_renew(*kept);
+            make_renew(*kept, lock);
         }
         return;
     }
     const auto* ended = std::get_if<ask::release>(&request);
     if (ended != nullptr && ended->only.value == 0 && way_ != lease_way::full) {
-        begin(scripts().let_go, {keys_.lock});
+        begin(scripts().let_go, {lock});
         word(owner_and_colon());
         end(repeat::never, &scripts().let_go);
         return;
     }
     way_ = lease_way::full;
-    keys_ = keys_of(room_, options.prefix, name, options.scope);
-    make_full(options, request, channel);
+    make_full(options, request, channel, keys_of(room_, lock, options.scope));
 }
 
 namespace {
@@ -177,32 +175,31 @@ std::uint64_t fences_to_draw(const ask::acquire& asked) {
 }  // namespace
 
 // A limit that was changed is forgotten a week after the last use: this is one.
-void lease_commands::make_swift(const ask::acquire& asked) {
+void lease_commands::make_swift(const ask::acquire& asked, std::string_view lock,
+                                std::string_view fence) {
     word("SET");
-    word(keys_.lock);
+    word(lock);
     word(value_);
     if (!mutation("sets_without_nx")) word("NX");
     word("PX");
     word(to_ms(asked.ttl));
     end(repeat::never);
     word("INCRBY");
-    word(keys_.fence);
+    word(fence);
     word(fences_to_draw(asked));
     end(repeat::idempotent);  // a number that is drawn twice is only left out
     if (asked.mode.type != lease_mode::kind::permit) return;
-    keys_.limit = limit_key(room_, keys_.lock);
     word("PEXPIRE");
-    word(keys_.limit);
+    word(limit_key(room_, lock));
     word(to_ms(limit_memory));
     end(repeat::idempotent);
 }
 
-void lease_commands::make_renew(const ask::renew& kept) {
+void lease_commands::make_renew(const ask::renew& kept, std::string_view lock) {
     const bool alone = kept.mode.type == lease_mode::kind::exclusive;
     const script& body = alone ? scripts().renew : scripts().renew_share;
-    keys_.evicted = evicted_key(room_, keys_.lock);
-    if (!alone) keys_.holders = holders_key(room_, keys_.lock);
-    begin(body, {keys_.lock, keys_.evicted, alone ? std::string_view() : keys_.holders});
+    begin(body,
+          {lock, evicted_key(room_, lock), alone ? std::string_view() : holders_key(room_, lock)});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
@@ -210,10 +207,10 @@ void lease_commands::make_renew(const ask::renew& kept) {
     end(repeat::idempotent, &body);
 }
 
-void lease_commands::make_renew_above(const ask::renew& kept) {
+void lease_commands::make_renew_above(const ask::renew& kept, std::string_view lock,
+                                      std::string_view fence) {
     const script& body = scripts().renew_above;
-    keys_.evicted = evicted_key(room_, keys_.lock);
-    begin(body, {keys_.lock, keys_.evicted, keys_.fence});
+    begin(body, {lock, evicted_key(room_, lock), fence});
     word(owner_and_colon());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
@@ -224,12 +221,12 @@ void lease_commands::make_renew_above(const ask::renew& kept) {
 // Every script is idempotent by owner, so a lost reply may be asked for again. A release is not:
 // the second one would say that there was nothing to release.
 void lease_commands::make_full(const command_lease_options& options, const lease_request& request,
-                               std::string_view channel) {
+                               std::string_view channel, const lease_keys& keys) {
     const script* body = nullptr;
     const auto* ended = std::get_if<ask::release>(&request);
     if (const auto* asked = std::get_if<ask::acquire>(&request)) {
         body = &scripts().acquire;
-        begin_full(*body, options);
+        begin_full(*body, options, keys);
         word(owner());
         word(to_ms(asked->ttl));
         word(asked->spare_fences);
@@ -244,21 +241,21 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(asked->turns.value);
     } else if (ended != nullptr && ended->only.value != 0) {
         body = &scripts().release_only;
-        begin_full(*body, options);
+        begin_full(*body, options, keys);
         word(owner());
         word(ended->only.value);
     } else if (ended != nullptr) {
         if (form_ == lease_form::several) {
             word("GET");
-            word(keys_.lock);
+            word(keys.lock);
             end(repeat::never);  // nobody needs the answer
         }
         body = &scripts().release;
-        begin_full(*body, options);
+        begin_full(*body, options, keys);
         word(owner());
     } else {
         body = &scripts().leave;
-        begin_full(*body, options);
+        begin_full(*body, options, keys);
         word(owner());
     }
     if (options.careful()) word(to_ms(options.quarantine));
@@ -268,8 +265,8 @@ void lease_commands::make_full(const command_lease_options& options, const lease
 void lease_commands::make_resize(const command_lease_options& options, const lock_name& name,
                                  std::uint32_t permits) {
     clear();
-    keys_ = keys_of(room_, options.prefix, name, options.scope);
-    begin_full(scripts().resize, options);
+    const std::string_view lock = lock_key(room_, options.prefix, name);
+    begin_full(scripts().resize, options, keys_of(room_, lock, options.scope));
     word(permits);
     if (options.careful()) word(to_ms(options.quarantine));
     end(repeat::idempotent, &scripts().resize);

@@ -134,13 +134,14 @@ private:
     void clear() noexcept;
     void write_value(const owner_token& owner, const lease_mode& mode);
     void begin(const script& body, std::initializer_list<std::string_view> keys);
-    void begin_full(const script& body, const command_lease_options& options);
-    void make_renew(const ask::renew& kept);
+    void begin_full(const script& body, const command_lease_options& options,
+                    const lease_keys& keys);
+    void make_renew(const ask::renew& kept, std::string_view lock);
     void end(repeat again, const script* body = nullptr);
-    void make_swift(const ask::acquire& asked);
-    void make_renew_above(const ask::renew& kept);
+    void make_swift(const ask::acquire& asked, std::string_view lock, std::string_view fence);
+    void make_renew_above(const ask::renew& kept, std::string_view lock, std::string_view fence);
     void make_full(const command_lease_options& options, const lease_request& request,
-                   std::string_view channel);
+                   std::string_view channel, const lease_keys& keys);
     std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
     std::optional<result<lease_reply>> not_answered(error& why);
     [[nodiscard]] std::optional<result<lease_reply>> taken_with(std::int64_t last_fence) const;
@@ -153,7 +154,6 @@ private:
     lease_way way_ = lease_way::full;
     lease_form form_ = lease_form::several;
     detail::text_room room_;
-    lease_keys keys_;
     std::string_view value_;  // of a lock that the owner holds alone, without its fence
     std::size_t owner_size_ = 0;
     std::array<std::string_view, most_words> words_;

@@ -84,8 +84,12 @@ std::string_view evicted_key(text_room& room, std::string_view lock) {
 
 lease_keys keys_of(text_room& room, std::string_view prefix, const lock_name& name,
                    key_scope scope) {
+    return keys_of(room, lock_key(room, prefix, name), scope);
+}
+
+lease_keys keys_of(text_room& room, std::string_view lock, key_scope scope) {
     lease_keys keys;
-    keys.lock = lock_key(room, prefix, name);
+    keys.lock = lock;
     keys.line = key_beside(room, keys.lock, line_end);
     keys.waiters = key_beside(room, keys.lock, waiters_end);
     keys.evicted = evicted_key(room, keys.lock);

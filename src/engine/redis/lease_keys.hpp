@@ -50,9 +50,10 @@ struct lease_keys {
 [[nodiscard]] std::string_view key_beside(detail::text_room& room, std::string_view key,
                                           std::string_view end);
 
-/// All keys of a name.
+/// All keys of a name, or of its lock's key, which is in `room`.
 [[nodiscard]] lease_keys keys_of(detail::text_room& room, std::string_view prefix,
                                  const lock_name& name, key_scope scope);
+[[nodiscard]] lease_keys keys_of(detail::text_room& room, std::string_view lock, key_scope scope);
 
 // Some of them, for whoever needs no more.
 [[nodiscard]] std::string_view lock_key(detail::text_room& room, std::string_view prefix,
