@@ -84,7 +84,7 @@ public:
 
     /// The same for a few commands that go to one server, each of which is carried out after those
     /// before it; in one trip where the engine can. One that may have been carried out is not sent
-    /// again, whatever it allows.
+    /// again, whatever it allows, and none is sent without those before it.
     /// Requires: 1 to `most_together` commands, and no script among them.
     virtual void submit_together(std::span<const command> commands, time_point give_up,
                                  joint_completion done);

@@ -14,7 +14,7 @@
 #include <utility>
 
 /// Commands of which each must come after the one before it, where they cannot travel together:
-/// each is sent when the one before it has been answered.
+/// each is sent when the one before it has been answered, and not at all if that failed.
 namespace holdfast::detail {
 
 struct turns {
@@ -40,7 +40,13 @@ void submit_in_turn(Sender& to, std::unique_ptr<turns> all, command_engine::join
     if (now.next == now.count) return done({now.answers.data(), now.count});
     to.submit(now.what[now.next]->view(), now.give_up,
               [&to, all = std::move(all), done = std::move(done)](result<reply> answer) mutable {
-                  all->answers[all->next++] = std::move(answer);
+                  turns& sent = *all;
+                  const bool failed = !answer;
+                  sent.answers[sent.next++] = std::move(answer);
+                  for (; failed && sent.next < sent.count; ++sent.next) {
+                      sent.answers[sent.next] =
+                          fail(errc::unavailable, "not sent: the one before it failed");
+                  }
                   submit_in_turn(to, std::move(all), std::move(done));
               });
 }

@@ -39,8 +39,8 @@
 /// - One of many callers that finds its reply not yet read looks for it once itself, whoever has
 ///   the role: among so many, the thread's turn comes late.
 ///
-/// The gate decides when to write: at once if nothing is in flight, and otherwise when the queue
-/// has grown to what is in flight, or to a full batch. So a few callers hardly wait for each other,
+/// The gate decides when to write: at once if nothing is in flight, or one caller's commands, and
+/// otherwise when the queue has grown to what is in flight, or to a full batch. So a few callers hardly wait for each other,
 /// and many travel in large batches, the next on its way while the server works on the last. Many
 /// callers that were answered together tend to ask again together: the gate stays shut until half
 /// of them are back, or the reader, who lets them run, has its next turn.
@@ -68,6 +68,7 @@ struct channel {
 
     // Guarded by the link's mutex.
     ticket_list flying;  ///< Written, and not yet taken over by the reader.
+    std::size_t flying_tickets = 0;
     std::size_t flying_commands = 0;
     std::size_t flying_bytes = 0;
     time_point earliest;      ///< No deadline of what is in flight is before this.

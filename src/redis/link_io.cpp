@@ -34,7 +34,7 @@ bool link::gate_open(const channel& c) const noexcept {
     const std::size_t sum = c.flying_bytes + queue_.front()->bytes;
     if (sum > profile_.options.max_in_flight_bytes && c.flying_commands > 0) return false;
     if (queued_commands_ * 2 < c.returning) return false;
-    return queued_commands_ >= std::min(c.flying_commands, full_batch);
+    return c.flying_tickets <= 1 || queued_commands_ >= std::min(c.flying_commands, full_batch);
 }
 
 void link::take_batch(channel& c, ticket_list& batch) {
@@ -50,6 +50,7 @@ void link::take_batch(channel& c, ticket_list& batch) {
         batch.push_back(t);
         bytes += t.bytes;
         commands += t.expected;
+        ++c.flying_tickets;
         if (t.submitted) --submitted_queued_;
     }
     queued_commands_ -= commands;
@@ -174,6 +175,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
     }
     const bool alone = c.reading.front() != nullptr && c.reading.front()->next == nullptr;
     std::size_t commands = 0;
+    std::size_t tickets = 0;
     std::size_t bytes = 0;
     while (auto one = c.line->replies().next()) {
         ticket* t = c.reading.front();
@@ -185,6 +187,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
         if (t->answered < t->replies.size()) t->replies[t->answered] = std::move(*one);
         ++commands;
         if (++t->answered < t->expected) continue;
+        ++tickets;
         bytes += t->bytes;
         c.reading.remove(*t);
         if (t->replies.empty()) {
@@ -202,6 +205,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
         counts_.round_trip_us.add(static_cast<std::uint64_t>(trip));
         c.lonely_rounds = alone ? c.lonely_rounds + 1 : 0;
     }
+    c.flying_tickets -= tickets;
     c.flying_commands -= commands;
     c.flying_bytes -= bytes;
     if (c.flying_commands == 0) c.earliest = time_point::max();

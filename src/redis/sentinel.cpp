@@ -93,19 +93,19 @@ public:
         send(std::make_unique<submitted>(c, give_up, std::move(done)));
     }
 
-    // What a demoted master has refused is sent in turn, from there on.
+    // What a demoted master has refused is sent in turn: it may take some tries until there is
+    // another one.
     void submit_together(std::span<const command> commands, time_point give_up,
                          command_engine::joint_completion done) {
         start();
-        server_.submit_together(commands, give_up,
-                                [this, all = std::make_unique<detail::turns>(commands, give_up),
-                                 done = std::move(done)](std::span<result<reply>> answers) mutable {
-                                    const auto refused = std::ranges::find_if(answers, demoted);
-                                    if (refused == answers.end()) return done(answers);
-                                    std::move(answers.begin(), refused, all->answers.begin());
-                                    all->next = static_cast<std::size_t>(refused - answers.begin());
-                                    detail::submit_in_turn(*this, std::move(all), std::move(done));
-                                });
+        server_.submit_together(
+            commands, give_up,
+            [this, all = std::make_unique<detail::turns>(commands, give_up), started = time_.now(),
+             done = std::move(done)](std::span<result<reply>> answers) mutable {
+                if (closing_ || !std::ranges::all_of(answers, demoted)) return done(answers);
+                leave(started);
+                detail::submit_in_turn(*this, std::move(all), std::move(done));
+            });
     }
 
     result<std::unique_ptr<command_session>> open_session(std::string_view key, time_point give_up);

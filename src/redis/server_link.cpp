@@ -7,6 +7,7 @@
 // - written and not answered: again only if the caller said it is idempotent, as soon as there is a
 //   connection, and until the deadline. If that never comes to an answer, the outcome stays
 //   unknown;
+// - submitted together with others: again only if the first was never written;
 // - NOSCRIPT: nothing was done; the script is loaded and the command sent again, at once.
 //
 // A connect that fails is an answer: nothing was sent, and the caller learns why without delay.

@@ -21,7 +21,8 @@ constexpr int patience_of_operators = 4;
 
 /// The word of a majority about one name, from what each of them lists.
 lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
-    // A majority knows the fence of the lease or a larger one, and fewer know a larger one.
+    // From its first renewal on, a majority knows the fence of the lease or a larger one, and fewer
+    // know a larger one.
     std::ranges::sort(seen, std::ranges::greater{}, &lease_info::fence);
     lease_info best = seen[majority - 1];
     std::vector<duration> remaining;

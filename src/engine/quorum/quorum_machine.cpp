@@ -366,12 +366,13 @@ bool quorum_machine::in_doubt() const {
 }
 
 // Although no majority has answered, a node that said busy has the waiter in its line, and the
-// undoing of a vote may fail: it must leave when it gives up.
+// undoing of a vote, or of one that came too late, may fail: it must leave when it gives up.
 bool quorum_machine::is_known_somewhere() const {
     const auto* asked = std::get_if<ask::acquire>(&plan_.request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
            std::ranges::any_of(words_, [](const node_word& w) {
-               return has_granted(w) || (w.said == kind::no && !w.why);
+               const bool too_late = w.said == kind::failed && w.fence.value != 0;
+               return has_granted(w) || too_late || (w.said == kind::no && !w.why);
            });
 }
 

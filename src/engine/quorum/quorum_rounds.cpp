@@ -86,8 +86,10 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
                      .fencing = options_.fences == quorum_options::fence::on};
     const quorum_places::asker who = asker_of(plan.request);
     quorum_places::known known;
-    if (const auto* asked = std::get_if<ask::acquire>(&plan.request)) {
+    if (auto* asked = std::get_if<ask::acquire>(&plan.request)) {
         known = places_.look(who, waits(plan.request), now);
+        // Whatever became of the first request: a node may know it, or learn of it late.
+        asked->again = asked->again || known.look > 1;
         plan.leaving = leavings_->of(who.owner, who.name);
         duration seen = longest_seen_.load(std::memory_order_relaxed);
         while (asked->ttl > seen && !longest_seen_.compare_exchange_weak(seen, asked->ttl)) {

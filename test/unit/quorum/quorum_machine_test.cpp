@@ -194,7 +194,9 @@ TEST_F(quorum_of, renewal_takes_a_majority_and_gives_back_what_a_minority_lost) 
     EXPECT_TRUE(says<answer::renewed>(end));
     ASSERT_EQ(end.sends.size(), 1U);
     EXPECT_EQ(end.sends[0].node, 0U);
-    EXPECT_EQ(std::get<ask::acquire>(end.sends[0].request).owner, owner);
+    const auto& restored = std::get<ask::acquire>(end.sends[0].request);
+    EXPECT_EQ(restored.owner, owner);
+    EXPECT_TRUE(restored.again) << "the node has known it";
     EXPECT_THAT(m.on_answer(4, lost("broken by ops"), soon).sends, IsEmpty())
         << "what an operator took away stays away";
 }

@@ -3,6 +3,8 @@
 // What a quorum does when it refuses, or too few of it answer: nothing may stay with the nodes.
 #include "quorum_of.hpp"
 
+#include "core/validity.hpp"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -98,6 +100,12 @@ TEST_F(quorum_of, a_waiter_in_the_line_of_a_minority_is_told_that_something_may_
     static_cast<void>(voted.on_answer(1, away(), soon));
     EXPECT_EQ(voted.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
         << "the undoing may fail";
+    auto late = of(3, acquire(ask::when_busy::stand_in_line));
+    static_cast<void>(late.start(vote_start));
+    static_cast<void>(late.on_answer(0, granted(3), believed_until(vote_start, ttl)));
+    static_cast<void>(late.on_answer(1, away(), soon));
+    EXPECT_EQ(late.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
+        << "the undoing of one that came too late may fail as well";
     auto refused = of(3, acquire());
     static_cast<void>(refused.start(vote_start));
     static_cast<void>(refused.on_answer(0, busy(), soon));
