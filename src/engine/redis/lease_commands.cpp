@@ -245,14 +245,16 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         word(owner());
         word(ended->only.value);
     } else if (ended != nullptr) {
-        if (form_ == lease_form::several) {
-            word("GET");
-            word(keys.lock);
+        const bool apart = form_ == lease_form::several;
+        if (apart) {
+            word("DEL");
+            word(place_key(room_, keys.waiters, owner()));
             end(repeat::never);  // nobody needs the answer
         }
         body = &scripts().release;
         begin_full(*body, options, keys);
         word(owner());
+        word(apart ? "0" : "1");
     } else {
         body = &scripts().leave;
         begin_full(*body, options, keys);

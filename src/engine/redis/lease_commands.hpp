@@ -35,7 +35,7 @@
 /// first to whoever it has something to say to last (its list of those grows at the front): that is
 /// the one that released, whose answer comes after the message. Then it wakes up, on the processor
 /// that the server runs on, and the next holder waits for both. With an answer to be written
-/// already, that of a GET which nobody needs, it stands behind the next holder.
+/// already, that of the DEL of its old place in line, it stands behind the next holder.
 ///
 /// A lease that others may hold too goes the swift way while it is alone: its value says so
 /// ("owner:s1:" shared, "owner:p1/5:" one permit of five; holders.lua). Several permits at once

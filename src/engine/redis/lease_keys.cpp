@@ -82,6 +82,10 @@ std::string_view evicted_key(text_room& room, std::string_view lock) {
     return key_beside(room, lock, evicted_end);
 }
 
+std::string_view place_key(text_room& room, std::string_view waiters, std::string_view owner) {
+    return room.put({waiters, ":", owner});
+}
+
 lease_keys keys_of(text_room& room, std::string_view prefix, const lock_name& name,
                    key_scope scope) {
     return keys_of(room, lock_key(room, prefix, name), scope);
@@ -101,9 +105,10 @@ lease_keys keys_of(text_room& room, std::string_view lock, key_scope scope) {
 }
 
 bool is_side_key(std::string_view key) noexcept {
-    constexpr std::array ends{line_end, waiters_end, holders_end, limit_end, evicted_end};
+    constexpr std::array ends{line_end, holders_end, limit_end, evicted_end};
     return key.starts_with('{') &&
-           std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
+           (key.find(waiters_end) != std::string_view::npos ||
+            std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); }));
 }
 
 bool is_shared_key(std::string_view key) noexcept {

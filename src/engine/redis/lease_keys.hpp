@@ -12,7 +12,7 @@
 ///
 ///     lock:N           the lock itself, a plain string: prefix and name, nothing else
 ///     {lock:N}:line    who waits, in order
-///     {lock:N}:waiters what is known of each
+///     {lock:N}:waiters:OWNER  what is known of each
 ///     {lock:N}:evicted why those lost it from whom it was taken away
 ///     {lock:N}:holders who holds it, if they are several
 ///     {lock:N}:limit   how many permits there are, if that was changed
@@ -32,7 +32,7 @@ enum class key_scope : std::uint8_t { server, slot };
 struct lease_keys {
     std::string_view lock;
     std::string_view line;
-    std::string_view waiters;
+    std::string_view waiters;  ///< What place_key() begins with.
     std::string_view evicted;
     std::string_view holders;
     std::string_view limit;
@@ -61,6 +61,8 @@ struct lease_keys {
 [[nodiscard]] std::string_view evicted_key(detail::text_room& room, std::string_view lock);
 [[nodiscard]] std::string_view holders_key(detail::text_room& room, std::string_view lock);
 [[nodiscard]] std::string_view limit_key(detail::text_room& room, std::string_view lock);
+[[nodiscard]] std::string_view place_key(detail::text_room& room, std::string_view waiters,
+                                         std::string_view owner);
 
 /// Does it look like a key beside a lock? Only a lock without a prefix can.
 [[nodiscard]] bool is_side_key(std::string_view key) noexcept;

@@ -58,10 +58,10 @@ protected:
 TEST_F(commands_of_a_release, have_an_answer_to_be_written_behind_the_message) {
     make(lease_way::full, lease_form::several);
     ASSERT_EQ(said_.commands().size(), 2U);
-    EXPECT_EQ(said_.commands()[0].args[0], "GET");
-    EXPECT_EQ(said_.commands()[0].args[1], "lock:job");
+    EXPECT_EQ(said_.commands()[0].args[0], "DEL");
+    EXPECT_TRUE(said_.commands()[0].args[1].starts_with("{lock:job}:waiters:"));
     EXPECT_EQ(said_.commands()[1].body, &scripts().release);
-    const auto given = hear({reply::string("whatever it is"), reply::integer(1)});
+    const auto given = hear({reply::integer(0), reply::integer(1)});
     ASSERT_TRUE(given && *given);
     EXPECT_TRUE(std::holds_alternative<answer::released>(**given));
     const auto denied = hear({reply::error("NOPERM"), reply::integer(1)});

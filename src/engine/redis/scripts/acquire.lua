@@ -49,8 +49,7 @@ local function stand_in_line(now)
     end
     while ahead > 0 and (not newcomer or ahead >= most_waiters) do
         local first = redis.call('ZRANGE', line, 0, 0)[1]
-        local beat = string.match(redis.call('HGET', waiters, first) or '', '^%d+')
-        if beat and tonumber(beat) * 1000 >= now then break end
+        if redis.call('EXISTS', place_of(first)) == 1 then break end
         forget(first)
         ahead = ahead - 1
     end
@@ -58,11 +57,9 @@ local function stand_in_line(now)
         redis.call('ZREM', line, owner)
         return nil
     end
-    redis.call('HSET', waiters, owner, string.format('%s %s %s %s%s/%s %s',
-        digits(math.floor(now / 1000) + tonumber(place)), ARGV[6], ARGV[3], ARGV[9], ARGV[10],
-        ARGV[11], ARGV[4]))
+    redis.call('SET', place_of(owner), string.format('%s %s %s%s/%s %s', ARGV[6], ARGV[3], ARGV[9],
+        ARGV[10], ARGV[11], ARGV[4]), 'PX', place)
     redis.call('PEXPIRE', line, place)
-    redis.call('PEXPIRE', waiters, place)
     return ahead, ticket
 end
 

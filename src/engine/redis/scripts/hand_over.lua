@@ -13,11 +13,11 @@ local function hand_over(state, me)
     while true do
         local who = redis.call('ZRANGE', line, rank, rank)[1]
         if not who or who == me then return true end
-        local beat, claim, spare, kind, permits, most, channel = string.match(
-            redis.call('HGET', waiters, who) or '', '^(%d+) (%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
+        local claim, spare, kind, permits, most, channel = string.match(
+            redis.call('GET', place_of(who)) or '', '^(%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
         permits, most = tonumber(permits), tonumber(most)
         if kind == 'p' then most = permits_of(most) end
-        if not beat or tonumber(beat) * 1000 < server_time() or permits > most then
+        if not claim or permits > most then
             forget(who)
         elseif not fits(state, kind, permits, most) then
             return false

@@ -17,13 +17,11 @@ elseif held ~= '+' and held ~= '' and not string.find(held, '^:[sp]%d') then
     seen[1] = '?'
 end
 
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local places = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
 for i = 1, #places, 2 do
-    local beat, want = string.match(redis.call('HGET', KEYS[3], places[i]) or '',
-        '^(%d+) %d+ %d+ (%a%d+/%d+) ')
-    if beat and tonumber(beat) >= now then
+    local want = string.match(redis.call('GET', KEYS[3] .. ':' .. places[i]) or '',
+        '^%d+ %d+ (%a%d+/%d+) ')
+    if want then
         local at = #seen
         seen[at + 1] = string.sub(places[i], 1, 12)
         seen[at + 2] = places[i + 1]

@@ -17,7 +17,7 @@ local owner = ARGV[1]
 --@include next.lua
 
 local found = redis.call('ZREM', line, owner)
-redis.call('HDEL', waiters, owner)
+redis.call('DEL', place_of(owner))
 local state = look()
 if drop(state, owner) then
     let_next(state)

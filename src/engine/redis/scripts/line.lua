@@ -3,16 +3,16 @@
 -- locals lock, line, waiters, counter, and boot, which is nil unless every grant must be careful
 -- (see boot.lua).
 --
---   line     sorted set: owner -> ticket (who came first)
---   waiters  hash: owner -> "beat claim spare want channel": until when its place is kept (server
---            ms), for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell it
---            to come and ask), fences to reserve, what it wants ("x1/1" exclusively, "s1/1" shared,
---            "p2/5" two permits of five), where to tell it
+--   line             sorted set: owner -> ticket (who came first)
+--   waiters ':' who  string, gone when its place is not kept any more: "claim spare want channel":
+--                    for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell
+--                    it to come and ask), fences to reserve, what it wants ("x1/1" exclusively,
+--                    "s1/1" shared, "p2/5" two permits of five), where to tell it
 --
 -- One line for all kinds. A marked lock ('+' behind its value) stays for `slack` longer than its
 -- lease runs, and a marked lock without a holder is free: so while somebody waits the key exists,
--- and a plain SET NX, which asks nothing else, cannot overtake the line. Line and waiters live as
--- long as their youngest place. Server time alone decides.
+-- and a plain SET NX, which asks nothing else, cannot overtake the line. The line lives as long as
+-- its youngest place. Server time alone decides.
 
 local slack = 3000
 
@@ -42,9 +42,11 @@ local function draw_fence(spare)
     return top - spare
 end
 
+local function place_of(who) return waiters .. ':' .. who end
+
 local function forget(who)
     redis.call('ZREM', line, who)
-    redis.call('HDEL', waiters, who)
+    redis.call('DEL', place_of(who))
 end
 
 -- How many heard it. A sharded channel starts with its hash tag.

@@ -3,7 +3,7 @@
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
--- ARGV  1 owner  2 quarantine_ms
+-- ARGV  1 owner  2 '1': forget the place in line that it may have had, too  3 quarantine_ms
 -- Answers 1 released | 0 it was not the owner's (any more) | the words of whoever took it away.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -12,35 +12,34 @@ local owner = ARGV[1]
 
 local held = redis.call('GET', lock) or ''
 local alone = string.sub(held, 1, #owner + 1) == owner .. ':'
+if ARGV[2] == '1' then redis.call('DEL', waiters .. ':' .. owner) end
 if alone and string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 if not alone and string.sub(held, 1, 1) ~= ':' then
     return redis.call('HGET', evicted, owner) or 0
 end
 
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
--- exclusively. The server may have slept until now, and all that it touches takes long: so this
--- does without the functions that everything else needs (line.lua says what it does here, and what
--- the numbers mean). What does not fit or goes wrong here, is met there again.
-if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
-    redis.call('PTTL', lock) > 3000 then
+-- exclusively. The server may have slept until now, and each call takes long: so it makes as few as
+-- it can, and none of the functions that everything else needs (line.lua says what it does here,
+-- and what the numbers mean). It does not look whether the owner's time is over: nobody else has
+-- had the name yet. It does not write down when the next one got it; and that one's place in line
+-- is forgotten when it gives the name back. What does not fit or goes wrong here, is met there
+-- again.
+if alone and not boot and not string.find(held, '^[sp]', #owner + 2) then
     local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
-    local beat, claim, spare, channel = string.match(
-        heir and redis.call('HGET', waiters, heir) or '', '^(%d+) (%d+) (%d+) x1/1 (.*)$')
-    if beat and claim ~= '0' then
-        local time = redis.call('TIME')
-        local lives = tonumber(beat) >= time[1] * 1000 + time[2] / 1000
-        local top = lives and redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
+    local claim, spare, channel = string.match(
+        heir and redis.call('GET', waiters .. ':' .. heir) or '', '^(%d+) (%d+) x1/1 (.*)$')
+    if claim and claim ~= '0' then
+        local top = redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
         if type(top) == 'number' and top >= 1600000000000000 then
             local fence = string.format('%.0f', top - spare)
             local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
             if redis.call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
-                local since = time[1] .. string.sub('00000' .. time[2], -6, -4)
-                local value, ms = heir .. ':' .. fence .. '@' .. since, claim
+                local value, ms = heir .. ':' .. fence, claim
                 if first[2] then value, ms = value .. '+', claim + 3000 end
                 redis.call('SET', lock, value, 'PX', ms)
                 redis.call('ZREM', line, heir)
-                redis.call('HDEL', waiters, heir)
                 return 1
             end
         end

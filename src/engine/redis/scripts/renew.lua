@@ -17,23 +17,27 @@ end
 local slack = 3000
 local left = redis.call('PTTL', lock)
 
--- Nothing has renewed it yet, so what its ttl has lost is what it was held for.
-local function value(lease_left)
+-- What its value does not say yet, for people. If nothing has renewed it, what its ttl has lost is
+-- what it was held for; one that was handed over has had less, a claim, and has hardly begun.
+local number, since, mark = string.match(held, '^(%d*)(@?%d*)(%+?)$', #owner + 1)
+if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
     local t = redis.call('TIME')
-    local since = t[1] * 1000 + math.floor(t[2] / 1000) - math.max(ttl - lease_left, 0)
-    return owner .. ARGV[3] .. '@' .. string.format('%.0f', since)
+    local now = t[1] * 1000 + math.floor(t[2] / 1000)
+    local lease_left = mark == '+' and left - slack or left
+    if number == '' then
+        number = ARGV[3]
+        now = now - math.max(ttl - lease_left, 0)
+    end
+    if lease_left > 0 then
+        redis.pcall('SET', lock, owner .. number .. '@' .. string.format('%.0f', now) .. mark,
+            'KEEPTTL')
+    end
 end
 
 if string.sub(held, -1) == '+' then
     if left <= slack then return 0 end
-    if held == owner .. '+' and ARGV[3] ~= '0' then
-        redis.pcall('SET', lock, value(left - slack) .. '+', 'KEEPTTL')
-    end
     if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
     return 2
-end
-if held == owner and ARGV[3] ~= '0' then
-    redis.pcall('SET', lock, value(left), 'KEEPTTL')
 end
 if left < ttl then redis.call('PEXPIRE', lock, ttl) end
 return 1
