@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is on a server, as an operator would find it: only what is alive counts. A marked lock stays
-// for three seconds longer than its lease, and a place in line is worth nothing when its beat is
-// over.
+// for three seconds longer than its lease, and a place in line is worth nothing when its own key is
+// gone.
 #include "world.hpp"
 
 #include <fmt/format.h>
@@ -32,20 +32,29 @@ bool lease_alive(const memory_image::entry& one, std::string_view value, std::in
 
 using owner_set = std::set<std::string, std::less<>>;
 
+bool has_place(const memory_image& all, std::string_view line, std::string_view owner,
+               std::int64_t now) {
+    constexpr std::string_view end = "line";
+    const std::string key =
+        fmt::format("{}waiters:{}", line.substr(0, line.size() - end.size()), owner);
+    return std::ranges::any_of(all.entries,
+                               [&](const auto& one) { return one.key == key && alive(one, now); });
+}
+
 std::string left_at(node& there, const std::string& id, const owner_set& late) {
     const std::int64_t now = now_ms(there);
-    for (const auto& entry : there.engine().image().entries) {
+    const memory_image all = there.engine().image();
+    for (const auto& entry : all.entries) {
         if (!alive(entry, now)) continue;
         if (const auto* text = std::get_if<std::string>(&entry.value)) {
             const bool excused = late.contains(std::string_view(*text).substr(0, 32));
             if (text->starts_with(id) && !excused && lease_alive(entry, *text, now)) {
                 return fmt::format("the lock {} of {}", entry.key, *text);
             }
-        } else if (const auto* waiters = std::get_if<memory_image::hash>(&entry.value)) {
-            for (const auto& [owner, place] : *waiters) {
-                std::int64_t beat = 0;
-                std::from_chars(place.data(), place.data() + place.size(), beat);
-                if (owner.starts_with(id) && beat > now && !late.contains(owner)) {
+        } else if (const auto* line = std::get_if<memory_image::sorted>(&entry.value)) {
+            for (const auto& [owner, ticket] : *line) {
+                if (owner.starts_with(id) && !late.contains(owner) &&
+                    has_place(all, entry.key, owner, now)) {
                     return fmt::format("a place in {} of {}", entry.key, owner);
                 }
             }

@@ -40,10 +40,11 @@
 ///   the role: among so many, the thread's turn comes late.
 ///
 /// The gate decides when to write: at once if nothing is in flight, or one caller's commands, and
-/// otherwise when the queue has grown to what is in flight, or to a full batch. So a few callers hardly wait for each other,
-/// and many travel in large batches, the next on its way while the server works on the last. Many
-/// callers that were answered together tend to ask again together: the gate stays shut until half
-/// of them are back, or the reader, who lets them run, has its next turn.
+/// otherwise when the queue has grown to what is in flight, or to a full batch. So a few callers
+/// hardly wait for each other, and many travel in large batches, the next on its way while the
+/// server works on the last. Many callers that were answered together tend to ask again together:
+/// the gate stays shut until half of them are back, or the reader, who lets them run, has its next
+/// turn.
 ///
 /// Who waits gives way before it sleeps (runtime/give_way.hpp): most of the time that a command
 /// takes on the way to a near server, and most of the work that many callers make, is to put

@@ -8,10 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <future>
+#include <iterator>
 #include <mutex>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -312,6 +317,29 @@ TEST_F(redis_commands, commands_given_on_connect_come_before_any_other) {
     const auto refused = rude->execute(words("PING"), soon());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().detail.find("WRONGTYPE"), std::string::npos);
+}
+
+// The first fits into what a socket takes, the second does not.
+TEST_F(redis_commands, of_those_submitted_together_each_says_whether_it_was_sent) {
+    test::redis_server stuck;
+    const auto engine = open_redis(stuck.url() + "?connections=1&reply_timeout=60s").value();
+    ASSERT_TRUE(engine->execute(words("PING"), soon()));
+    stuck.pause();
+    const std::string large(std::size_t{64} << 20, 'x');
+    const auto first = words("SET", "k", 7);
+    const auto second = words("SET", "large", large);
+    const std::array<command, 2> both{first, second};
+    std::promise<std::vector<result<reply>>> told;
+    engine->submit_together(both, soon(), [&](std::span<result<reply>> got) {
+        told.set_value({std::make_move_iterator(got.begin()), std::make_move_iterator(got.end())});
+    });
+    test::wait_for("the first in flight", [&] { return engine->statistics().in_flight == 2; });
+    stuck.kill();
+    const auto answers = told.get_future().get();
+    ASSERT_FALSE(answers[0]);
+    EXPECT_EQ(answers[0].error(), errc::outcome_unknown) << answers[0].error().detail;
+    ASSERT_FALSE(answers[1]);
+    EXPECT_EQ(answers[1].error(), errc::unavailable) << answers[1].error().detail;
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include <atomic>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <span>
 #include <thread>
 #include <vector>
@@ -291,29 +290,6 @@ TEST_F(redis_faults, commands_submitted_together_are_not_sent_again_once_they_we
     proxy_->pass();
     EXPECT_TRUE(run(words("PING")));
     EXPECT_EQ(stored("n"), 1);
-}
-
-// The first fits into what a socket takes, the second does not.
-TEST_F(redis_faults, of_commands_submitted_together_each_says_whether_it_was_sent) {
-    test::redis_server stuck;
-    const auto engine = open(stuck.port(), "?connections=1&reply_timeout=60s");
-    ASSERT_TRUE(engine->execute(words("PING"), in(5s)));
-    stuck.pause();
-    const std::string large(std::size_t{64} << 20, 'x');
-    const auto first = words("SET", "k", 7);
-    const auto second = words("SET", "large", large);
-    const std::array<command, 2> both{first, second};
-    std::promise<std::vector<result<reply>>> told;
-    engine->submit_together(both, in(30s), [&](std::span<result<reply>> got) {
-        told.set_value({std::make_move_iterator(got.begin()), std::make_move_iterator(got.end())});
-    });
-    test::wait_for("the first in flight", [&] { return engine->statistics().in_flight == 2; });
-    stuck.kill();
-    const auto answers = told.get_future().get();
-    ASSERT_FALSE(answers[0]);
-    EXPECT_EQ(answers[0].error(), errc::outcome_unknown) << answers[0].error().detail;
-    ASSERT_FALSE(answers[1]);
-    EXPECT_EQ(answers[1].error(), errc::unavailable) << answers[1].error().detail;
 }
 
 TEST_F(redis_faults, submitted_commands_end_by_their_deadline_too) {

@@ -387,7 +387,9 @@ TEST_F(redlock, an_acquire_that_nobody_contends_is_one_trip_to_each_server) {
     const auto scripts = calls("evalsha");
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(one.mutex("job").acquire(brief).value().release());
     test::wait_for("the last releases", [&] { return holding() == 0; });
-    EXPECT_EQ(calls("incrby") - drawn, 20 * 5);
+    // A node that is late with the last release is asked for more.
+    EXPECT_GE(calls("incrby") - drawn, 20 * 5);
+    EXPECT_LT(calls("incrby") - drawn, 20 * 5 + 20);
     const auto sent = calls("evalsha") - scripts;
     EXPECT_GE(sent, 20 * 5) << "the releases";
     EXPECT_LT(sent, 20 * 5 + 20 * 2) << "a second trip for each would be two more at least";

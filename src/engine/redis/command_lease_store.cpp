@@ -154,7 +154,7 @@ lease_form command_lease_store::form_for(const lease_request& request, time_poin
     const duration idle = now - talked_.exchange(now, std::memory_order_relaxed);
     const bool at_once =
         idle <= detail::long_pause && std::holds_alternative<ask::release>(request);
-    return at_once ? lease_form::one : lease_form::several;
+    return at_once || options_.careful() ? lease_form::one : lease_form::several;
 }
 
 void command_lease_store::exchange(std::span<const lease_request> requests,

@@ -105,10 +105,12 @@ lease_keys keys_of(text_room& room, std::string_view lock, key_scope scope) {
 }
 
 bool is_side_key(std::string_view key) noexcept {
-    constexpr std::array ends{line_end, holders_end, limit_end, evicted_end};
-    return key.starts_with('{') &&
-           (key.find(waiters_end) != std::string_view::npos ||
-            std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); }));
+    if (!key.starts_with('{')) return false;
+    // The end of place_key().
+    const std::size_t colon = key.rfind(':');
+    if (owner_token::parse(key.substr(colon + 1))) key = key.substr(0, colon);
+    constexpr std::array ends{line_end, waiters_end, holders_end, limit_end, evicted_end};
+    return std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
 }
 
 bool is_shared_key(std::string_view key) noexcept {

@@ -106,7 +106,8 @@ result<void> scan(const asker& ask, const std::string& pattern, std::vector<std:
         if (part->elements().size() != 2) return fail(errc::corrupt, "SCAN: " + to_string(*part));
         cursor = part->elements()[0].text();
         for (const reply& key : part->elements()[1].elements()) {
-            if (!is_shared_key(key.text())) keys.push_back(key.text());
+            const std::string& found = key.text();
+            if (!is_shared_key(found) && !is_side_key(found)) keys.push_back(found);
         }
     } while (cursor != "0");
     return {};

@@ -231,17 +231,19 @@ TEST_P(command_seam, commands_submitted_together_are_carried_out_in_order) {
 }
 
 TEST_P(command_seam, commands_submitted_together_whose_time_is_over_do_nothing) {
-    std::promise<std::size_t> done;
+    std::promise<std::vector<result<reply>>> done;
     const auto set = words("SET", key("k"), "v");
     const auto add = words("INCR", key("n"));
     const std::array<command, 2> both{set, add};
     engine_->submit_together(both, past(), [&](std::span<result<reply>> got) {
-        done.set_value(static_cast<std::size_t>(std::ranges::count_if(
-            got, [](const auto& one) { return !one && one.error() == errc::timed_out; })));
+        done.set_value({std::make_move_iterator(got.begin()), std::make_move_iterator(got.end())});
     });
     auto future = done.get_future();
     ASSERT_EQ(future.wait_for(20s), std::future_status::ready);
-    EXPECT_EQ(future.get(), 2U);
+    const auto got = future.get();
+    ASSERT_FALSE(got[0]);
+    EXPECT_EQ(got[0].error(), errc::timed_out) << to_string(got[0].error());
+    EXPECT_FALSE(got[1]) << "it comes after what did not come";
     EXPECT_TRUE(ask("GET", key("k")).is_nil());
     EXPECT_TRUE(ask("GET", key("n")).is_nil());
 }

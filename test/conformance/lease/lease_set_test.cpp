@@ -102,7 +102,10 @@ TEST_P(lease_set_promise, callers_that_name_the_same_in_other_orders_never_block
                 std::vector<std::string> names;
                 for (std::size_t k = 0; k < 3; ++k) names.push_back(fmt::format("n{}", order[k]));
                 auto all = (i % 2 == 0 ? one : two).acquire_all(views(names), options(forever));
-                if (!all) return;
+                if (!all) {
+                    ADD_FAILURE() << to_string(all.error());
+                    return;
+                }
                 for (std::size_t k = 0; k < 3; ++k) collisions += inside[order[k]]++;
                 for (std::size_t k = 0; k < 3; ++k) --inside[order[k]];
                 if (std::move(*all).release()) ++done;

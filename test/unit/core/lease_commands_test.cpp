@@ -5,6 +5,7 @@
 
 #include <holdfast/entropy.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -59,8 +60,10 @@ TEST_F(commands_of_a_release, have_an_answer_to_be_written_behind_the_message) {
     make(lease_way::full, lease_form::several);
     ASSERT_EQ(said_.commands().size(), 2U);
     EXPECT_EQ(said_.commands()[0].args[0], "DEL");
-    EXPECT_TRUE(said_.commands()[0].args[1].starts_with("{lock:job}:waiters:"));
+    const auto owner = std::get<ask::release>(request_).owner;
+    EXPECT_EQ(said_.commands()[0].args[1], fmt::format("{{lock:job}}:waiters:{}", owner.value()));
     EXPECT_EQ(said_.commands()[1].body, &scripts().release);
+    EXPECT_EQ(said_.commands()[1].args.back(), "0") << "its place in line is forgotten by then";
     const auto given = hear({reply::integer(0), reply::integer(1)});
     ASSERT_TRUE(given && *given);
     EXPECT_TRUE(std::holds_alternative<answer::released>(**given));
@@ -75,6 +78,7 @@ TEST_F(commands_of_a_release, are_one_where_only_one_may_be_sent) {
     make(lease_way::full, lease_form::one);
     ASSERT_EQ(said_.commands().size(), 1U);
     EXPECT_EQ(said_.commands()[0].body, &scripts().release);
+    EXPECT_EQ(said_.commands()[0].args.back(), "1") << "the script forgets its place in line";
 }
 
 TEST_F(commands_of_a_release, are_one_while_nobody_waits) {

@@ -41,10 +41,20 @@ TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.limit)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.evicted)) << name;
         EXPECT_TRUE(is_side_key(keys.evicted));
+        const auto place = place_key(room, keys.waiters, "0123456789abcdef0123456789abcdef");
+        EXPECT_EQ(hash_slot(keys.lock), hash_slot(place)) << name;
+        EXPECT_TRUE(is_side_key(place));
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.fence)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.boot)) << name;
         EXPECT_TRUE(is_shared_key(keys.fence) && is_shared_key(keys.boot));
         EXPECT_FALSE(is_shared_key(keys.lock));
+    }
+}
+
+TEST(lease_keys, beside_a_lock_are_told_from_names_that_only_look_a_little_like_them) {
+    for (const auto* name : {"{tenant}:waiters-queue", "{a}:waiters:job", "waiters", "{a}:lines",
+                             "{a}0123456789abcdef0123456789abcdef"}) {
+        EXPECT_FALSE(is_side_key(name)) << name;
     }
 }
 

@@ -97,7 +97,7 @@ local kind, permits, most = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 -- The owner is alone and asks again.
 local function again_alone(state)
     local fence = state.fence or turns ~= 0 and turns or draw_fence(reserve)
-    if state.kind == kind and state.fence then
+    if state.kind == kind and state.fence and state.since then
         if state.left < ttl then
             redis.call('PEXPIRE', lock, state.marked and ttl + slack or ttl)
         end

@@ -3,7 +3,8 @@
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
--- ARGV  1 owner  2 '1': forget the place in line that it may have had, too  3 quarantine_ms
+-- ARGV  1 owner  2 '1': forget the place in line that it may have had ('0': that was done)
+--       3 quarantine_ms
 -- Answers 1 released | 0 it was not the owner's (any more) | the words of whoever took it away.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -12,8 +13,10 @@ local owner = ARGV[1]
 
 local held = redis.call('GET', lock) or ''
 local alone = string.sub(held, 1, #owner + 1) == owner .. ':'
-if ARGV[2] == '1' then redis.call('DEL', waiters .. ':' .. owner) end
-if alone and string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
+if alone and string.sub(held, -1) ~= '+' then
+    redis.call('DEL', lock, waiters .. ':' .. owner)
+    return 1
+end
 if not alone and string.sub(held, 1, 1) ~= ':' then
     return redis.call('HGET', evicted, owner) or 0
 end
@@ -21,11 +24,11 @@ end
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and each call takes long: so it makes as few as
 -- it can, and none of the functions that everything else needs (line.lua says what it does here,
--- and what the numbers mean). It does not look whether the owner's time is over: nobody else has
--- had the name yet. It does not write down when the next one got it; and that one's place in line
--- is forgotten when it gives the name back. What does not fit or goes wrong here, is met there
--- again.
-if alone and not boot and not string.find(held, '^[sp]', #owner + 2) then
+-- and what the numbers mean). It does not write down when the next one got it, and leaves it to
+-- that one's release to forget its place in line. What does not fit or goes wrong here, is met
+-- there again.
+if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
+    redis.call('PTTL', lock) > 3000 then
     local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
     local claim, spare, channel = string.match(
@@ -40,6 +43,7 @@ if alone and not boot and not string.find(held, '^[sp]', #owner + 2) then
                 if first[2] then value, ms = value .. '+', claim + 3000 end
                 redis.call('SET', lock, value, 'PX', ms)
                 redis.call('ZREM', line, heir)
+                if ARGV[2] == '1' then redis.call('DEL', waiters .. ':' .. owner) end
                 return 1
             end
         end

@@ -20,9 +20,16 @@ if marked and left <= slack then return 0 end
 if tonumber(redis.call('GET', counter) or 0) < tonumber(ARGV[4]) then
     redis.call('SET', counter, ARGV[4], 'PX', 604800000)
 end
+-- Nothing has renewed one that has no fence yet, so what its ttl has lost is what it was held for.
 local known, since = string.match(held, '^(%d*)(@?%d*)', #owner + 1)
-if (tonumber(known) or 0) < tonumber(ARGV[3]) then
-    redis.call('SET', lock, owner .. ARGV[3] .. since .. (marked and '+' or ''), 'KEEPTTL')
+local fence = (tonumber(known) or 0) < tonumber(ARGV[3]) and ARGV[3] or known
+if fence ~= known or since == '' then
+    if since == '' then
+        local t = redis.call('TIME')
+        local ago = known == '' and math.max(ttl + slack - left, 0) or 0
+        since = '@' .. string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) - ago)
+    end
+    redis.call('SET', lock, owner .. fence .. since .. (marked and '+' or ''), 'KEEPTTL')
 end
 if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
 return marked and 2 or 1

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a hand-over leaves behind on a Redis server, and when that is written down which only people
+// need.
+#include "support/redis_server.hpp"
+#include "support/wait_for.hpp"
+
+#include <holdfast/holdfast.hpp>
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+class redis_hand_over : public testing::Test {
+protected:
+    /// Hands "job" from one client to the other.
+    lease handed_over() {
+        const acquire_options brief{.ttl = 2s, .wait = 10s};
+        auto held = one.mutex("job").acquire(brief).value();
+        auto waiter =
+            std::async(std::launch::async, [&] { return two.mutex("job").acquire(brief).value(); });
+        test::wait_for("a waiter", [&] { return one.list("job")->at(0).waiters == 1; });
+        EXPECT_TRUE(std::move(held).release());
+        return waiter.get();
+    }
+
+    test::redis_server server;
+    client one = open(server.url()).value();
+    client two = open(server.url()).value();
+};
+
+// A release at once is another than one after a pause.
+TEST_F(redis_hand_over, leaves_nothing_when_the_name_is_given_back) {
+    for (const duration pause : {duration::zero(), duration(5ms)}) {
+        auto held = handed_over();
+        EXPECT_EQ(two.statistics().handed_over, pause == duration::zero() ? 1U : 2U);
+        std::this_thread::sleep_for(pause);  // style: allow clock, because it is what is tested
+        EXPECT_TRUE(std::move(held).release());
+        EXPECT_EQ(server.raw("KEYS", "*job*"), reply::array({})) << "after " << pause.count();
+    }
+}
+
+TEST_F(redis_hand_over, is_known_since_when_from_the_first_renewal_on) {
+    const wall_time begun = system_clock().wall();
+    const auto held = handed_over();
+    const auto since = [&] { return one.list("job")->at(0).holders.at(0).since; };
+    EXPECT_EQ(one.list("job")->at(0).holders.at(0).fence, held.fence());
+    test::wait_for("a renewal", [&] { return since().has_value(); });
+    EXPECT_GE(*since(), begun - 1ms);
+    EXPECT_LE(*since(), system_clock().wall());
+}
+
+}  // namespace
+}  // namespace holdfast
