@@ -107,7 +107,8 @@ TEST_F(redis_lease, names_that_look_like_keys_of_ours_do_no_harm) {
     EXPECT_TRUE(waiter.get());
     auto bare = open(server.url() + "?prefix=").value();
     server.raw("SET", "{a}:waiters:0123456789abcdef0123456789abcdef", "2000 0 x1/1 somewhere");
-    for (const auto& seen : bare.list("").value()) EXPECT_FALSE(seen.name.contains(":waiters"));
+    const auto listed = bare.list("").value();
+    for (const auto& seen : listed) EXPECT_FALSE(seen.name.contains(":waiters")) << seen.name;
     for (const auto* name : {"holdfast:fence", "{1}holdfast:boot", "{a}:line",
                              "{a}:waiters:0123456789abcdef0123456789abcdef"}) {
         EXPECT_EQ(bare.mutex(name).try_acquire(brief()).error(), errc::invalid_argument) << name;
