@@ -103,6 +103,7 @@ result<void> check_header(std::string_view head, const std::string& path, std::i
 }
 
 // Reads only. A file that has our tables has our id: both are made in one transaction.
+// Requires: a transaction.
 result<whose> check(sqlite3* db, const std::string& path) {
     const auto objects = ask_number(db, "SELECT count(*) FROM sqlite_schema", path);
     if (!objects) return std::unexpected(objects.error());
@@ -119,6 +120,17 @@ result<whose> check(sqlite3* db, const std::string& path) {
                                 path, *version, sql::schema_version));
     }
     return whose::ours;
+}
+
+// The same in a transaction of its own: another process may be making the tables just now, and what
+// is read before and after that does not fit together.
+result<whose> check_at_once(sqlite3* db, const std::string& path) {
+    if (auto begun = carry_out(db, "BEGIN", path); !begun) {
+        return std::unexpected(std::move(begun.error()));
+    }
+    auto found = check(db, path);
+    static_cast<void>(carry_out(db, "ROLLBACK", path));  // it has only read
+    return found;
 }
 
 // Two that open a new file at once: SQLite does not wait for the other while it changes the mode.
@@ -174,7 +186,7 @@ result<void> make_tables(sqlite3* db, const std::string& path) {
 
 result<void> settle(sqlite3* db, const sqlite_options& options, const hooks& use) {
     const std::string& path = options.path;
-    const auto found = check(db, path);
+    const auto found = check_at_once(db, path);
     if (!found) return std::unexpected(found.error());
     if (auto done = write_ahead(db, path, use); !done) return done;
     const char* const sync = options.full_sync ? "FULL" : "NORMAL";
@@ -324,7 +336,7 @@ result<handle> look_at(const std::string& path, const hooks& use) {
     }
     auto db = logged ? open_plainly(path, SQLITE_OPEN_READONLY, use) : open_copy(path, use);
     if (!db || *db == nullptr) return db;
-    const auto found = check(db->get(), path);
+    const auto found = check_at_once(db->get(), path);
     if (!found) return std::unexpected(found.error());
     return *found == whose::ours ? std::move(db) : handle();
 }
