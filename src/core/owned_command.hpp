@@ -28,9 +28,6 @@ public:
     owned_command(const owned_command&) = delete;  // its views point into it
     owned_command& operator=(const owned_command&) = delete;
 
-    /// One that may have been carried out is not to be sent again.
-    void never_again() noexcept { again_ = repeat::never; }
-
     [[nodiscard]] command view() const noexcept {
         return {words_, again_, body_ ? &*body_ : nullptr};
     }

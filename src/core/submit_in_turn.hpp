@@ -20,10 +20,7 @@ namespace holdfast::detail {
 struct turns {
     turns(std::span<const command> commands, time_point until) : give_up(until) {
         assert(commands.size() <= what.size());
-        for (const command& c : commands) {
-            what[count].emplace(c);
-            what[count++]->never_again();
-        }
+        for (const command& c : commands) what[count++].emplace(command{c.args, repeat::never});
     }
 
     std::array<std::optional<owned_command>, command_engine::most_together> what;

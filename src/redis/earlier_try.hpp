@@ -9,6 +9,9 @@
 /// What may be said of a command that was sent more than once.
 namespace holdfast::redis {
 
+/// So often a command is sent again of which nothing was written, because the connection broke.
+inline constexpr int most_unsent_tries = 2;
+
 /// An earlier try of it may have been carried out. No later failure can make that untrue, and
 /// neither can a server that answers that it cannot do it now (it has no memory left, it loads):
 /// then the outcome is unknown.

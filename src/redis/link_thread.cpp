@@ -17,12 +17,6 @@
 #include <span>
 
 namespace holdfast::redis {
-namespace {
-
-// A command of which nothing was written, because the connection broke.
-constexpr int most_unsent_tries = 2;
-
-}  // namespace
 
 void link::serve() {
     lock held(mutex_);

@@ -115,7 +115,6 @@ bool server_link::settle(std::span<const command> commands, std::span<result<rep
 
     std::vector<bool> was_sent(commands.size());
     for (int tries = 0; time_.now() < give_up; ++tries) {
-        constexpr int most_unsent_tries = 2;
         std::vector<std::size_t> which;
         std::vector<command> again;
         bool patient = true;
