@@ -34,17 +34,17 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 -- Puts the owner in line, or finds it there. Answers how many are ahead of it, and its ticket; nil
 -- if the line is full, and then it stands there no more. The dead at the head are dropped by
 -- whoever looks again, and before anyone is refused.
-local function stand_in_line(now)
-    local owner, ticket, place = ARGV[1], tonumber(ARGV[5]), ARGV[7]
-    local newcomer, most_waiters = ticket == 0, tonumber(ARGV[8])
-    if newcomer then ticket = now end
-    local came = redis.call('ZADD', line, 'NX', digits(ticket), owner) == 1
-    if not came then ticket = tonumber(redis.call('ZSCORE', line, owner)) end
+local function stand_in_line()
+    local owner, ticket, place = ARGV[1], ARGV[5], ARGV[7]
+    local newcomer, most_waiters = ticket == '0', tonumber(ARGV[8])
+    if newcomer then ticket = time_text() end
+    local came = redis.call('ZADD', line, 'NX', ticket, owner) == 1
+    if not came then ticket = redis.call('ZSCORE', line, owner) end
     local ahead = redis.call('ZRANK', line, owner)
     local behind = newcomer and came and redis.call('ZCARD', line) - ahead - 1 or 0
     if behind > 0 then  -- the clock was set back since they came
-        ticket = redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] + 1
-        redis.call('ZADD', line, digits(ticket), owner)
+        ticket = digits(redis.call('ZRANGE', line, -1, -1, 'WITHSCORES')[2] + 1)
+        redis.call('ZADD', line, ticket, owner)
         ahead = ahead + behind
     end
     while ahead > 0 and (not newcomer or ahead >= most_waiters) do
@@ -57,10 +57,11 @@ local function stand_in_line(now)
         redis.call('ZREM', line, owner)
         return nil
     end
-    redis.call('SET', place_of(owner), string.format('%s %s %s%s/%s %s', ARGV[6], ARGV[3], ARGV[9],
-        ARGV[10], ARGV[11], ARGV[4]), 'PX', place)
+    local want = ARGV[9] .. ARGV[10] .. '/' .. ARGV[11]
+    redis.call('SET', place_of(owner), ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. want .. ' ' .. ARGV[4],
+        'PX', place)
     redis.call('PEXPIRE', line, place)
-    return ahead, ticket
+    return ahead, tonumber(ticket)
 end
 
 local function busy(left, ahead, ticket)
@@ -79,7 +80,7 @@ do
         if ARGV[12] ~= '0' then return {6, 0} end
         if ARGV[9] == 'p' then return {4, 3} end
         if ARGV[4] == '' then return busy(left) end
-        local ahead, ticket = stand_in_line(server_time())
+        local ahead, ticket = stand_in_line()
         if not ahead then return {2, tonumber(ARGV[8])} end
         if mark == '' then redis.call('SET', lock, held .. '+', 'PX', left + slack) end
         return busy(left, ahead, ticket)
@@ -164,7 +165,7 @@ end
 local now = server_time()
 local _, ticket
 if waits then
-    _, ticket = stand_in_line(now)
+    _, ticket = stand_in_line()
     if not ticket then return {2, tonumber(ARGV[8])} end
 end
 local foreign = state.kind == '?'

@@ -16,15 +16,19 @@
 
 local slack = 3000
 
+-- In microseconds, always the same within a script; as a text and as a number.
 local clock
-local function server_time()
+local function time_text()
     if not clock then
         local t = redis.call('TIME')
-        clock = t[1] * 1000000 + t[2]
+        clock = t[1] .. string.sub('00000' .. t[2], -6)
     end
     return clock
 end
+local function server_time() return tonumber(time_text()) end
 
+-- Whatever makes a text of a number takes a server that has just woken up 10 us and more, as long
+-- as several commands: what is run often keeps the texts that it is given.
 local function digits(number) return string.format('%.0f', number) end
 
 -- Draws the next fence and `spare` more after it. A counter that is behind the server's clock by

@@ -22,13 +22,13 @@ if not alone and string.sub(held, 1, 1) ~= ':' then
 end
 
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
--- exclusively. The server may have slept until now, and each call takes long: so it makes as few as
--- it can, and none of the functions that everything else needs (line.lua says what it does here,
--- and what the numbers mean). It does not write down when the next one got it, and leaves it to
--- that one's release to forget its place in line. What does not fit or goes wrong here, is met
--- there again.
-if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
-    redis.call('PTTL', lock) > 3000 then
+-- exclusively. The server may have slept until now, and whatever it has not done for a while takes
+-- long: so this makes as few calls as it can, no text of a number, and none of the functions that
+-- everything else needs (line.lua says what it does here, and what the numbers mean). It does not
+-- write down when the next one got it, and leaves it to that one's release to forget its place in
+-- line. What does not fit or goes wrong here, is met there again.
+local how = string.sub(held, #owner + 2, #owner + 2)
+if alone and not boot and how ~= 's' and how ~= 'p' and redis.call('PTTL', lock) > 3000 then
     local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
     local claim, spare, channel = string.match(
@@ -36,11 +36,14 @@ if alone and not boot and not string.find(held, '^[sp]', #owner + 2) and
     if claim and claim ~= '0' then
         local top = redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
         if type(top) == 'number' and top >= 1600000000000000 then
-            local fence = string.format('%.0f', top - spare)
+            local fence = spare == '0' and redis.call('GET', counter) or
+                string.format('%.0f', top - spare)
             local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
             if redis.call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
                 local value, ms = heir .. ':' .. fence, claim
-                if first[2] then value, ms = value .. '+', claim + 3000 end
+                if first[2] then
+                    value, ms = value .. '+', claim == '2000' and '5000' or claim + 3000
+                end
                 redis.call('SET', lock, value, 'PX', ms)
                 redis.call('ZREM', line, heir)
                 if ARGV[2] == '1' then redis.call('DEL', waiters .. ':' .. owner) end
