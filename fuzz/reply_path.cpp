@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever a server sends, in whatever pieces, the reply path neither crashes nor grows without
-// bound, and the same bytes give the same replies however they are cut.
+// bound, and the same bytes give the same replies however they are cut. What is taken for a
+// published message without a reader is the message that a reader finds.
+#include "redis/published.hpp"
 #include "redis/reply_reader.hpp"
 
 #include <cstdint>
@@ -31,6 +33,15 @@ outcome read_in_pieces(std::span<const char> bytes, std::size_t piece) {
     return out;
 }
 
+bool tells(const outcome& read, const holdfast::redis::published& message) {
+    const bool global = message.scope == holdfast::channel_scope::global;
+    return !read.failed &&
+           read.replies == std::vector{holdfast::reply::array(
+                               {holdfast::reply::string(global ? "message" : "smessage"),
+                                holdfast::reply::string(message.channel),
+                                holdfast::reply::string(message.text)})};
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,6 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const outcome whole = read_in_pieces(bytes, bytes.size());
     const outcome cut = read_in_pieces(bytes, piece);
     if (whole.replies != cut.replies || whole.failed != cut.failed) std::abort();
+    const auto message = holdfast::redis::lone_message({bytes.data(), bytes.size()});
+    if (message && !tells(whole, *message)) std::abort();
     for (const holdfast::reply& r : whole.replies) {
         if (to_string(r).empty() && r.type() != holdfast::reply::kind::status) std::abort();
         if (r.is_error() && to_error(r).detail.empty() && !r.text().empty()) std::abort();

@@ -30,6 +30,9 @@ public:
     /// The next complete reply, or nothing: then feed more, or look at problem().
     [[nodiscard]] std::optional<reply> next();
 
+    /// Everything that was fed has been answered by next().
+    [[nodiscard]] bool idle() const noexcept { return unfinished_bytes_ == 0 && problem_.empty(); }
+
     /// Why no further reply will come: the bytes are not a reply, or it is too large. Empty if
     /// fine.
     [[nodiscard]] const std::string& problem() const noexcept { return problem_; }

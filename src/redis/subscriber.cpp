@@ -126,8 +126,10 @@ result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view cha
 
 void subscriber::join(lock& /*held*/, const key& k, const std::shared_ptr<listener>& who) {
     topic& t = topics_[k];
-    const bool first = t.listeners.empty();
-    t.listeners.push_back(who);
+    const bool first = t.told->empty();
+    listeners more = *t.told;
+    more.push_back(who);
+    t.told = std::make_shared<listeners>(std::move(more));
     if (first && up_) {
         ++asked_[k];
         queue_words(verb_of(k.scope, true), k.scope, {k.channel});
@@ -173,8 +175,12 @@ void subscriber::leave(const key& k, const std::shared_ptr<listener>& who) {
     const lock held(mutex_);
     const auto found = topics_.find(k);
     if (found == topics_.end()) return;
-    std::erase(found->second.listeners, who);
-    if (!found->second.listeners.empty()) return;
+    listeners others = *found->second.told;
+    std::erase(others, who);
+    if (!others.empty()) {
+        found->second.told = std::make_shared<listeners>(std::move(others));
+        return;
+    }
     topics_.erase(found);
     if (!up_) return;
     queue_words(verb_of(k.scope, false), k.scope, {k.channel});
@@ -199,18 +205,21 @@ void subscriber::dispatch(const reply& pushed) {
             return one == k && t.confirmed && !asked_.contains(k);
         });
     }
-    if (what != "message") return;
-    std::vector<std::shared_ptr<listener>> who;
+    if (what == "message") deliver({scope, parts[1].text(), parts[2].text()});
+}
+
+void subscriber::deliver(const published& message) {
+    std::shared_ptr<const listeners> who;
     {
         const lock held(mutex_);
-        const auto found = topics_.find(k);
+        const auto found = topics_.find(key_view{message.scope, message.channel});
         if (found == topics_.end()) return;
-        who = found->second.listeners;
+        who = found->second.told;
     }
     counts_->pushed.add();
     if (message_) message_();
-    const push_event event{push_event::kind::message, parts[1].text(), parts[2].text()};
-    for (const auto& one : who) one->tell(event);
+    const push_event event{push_event::kind::message, message.channel, message.text};
+    for (const auto& one : *who) one->tell(event);
 }
 
 void subscriber::forget_moved(const std::function<bool(const key&, const topic&)>& which) {
@@ -222,8 +231,8 @@ void subscriber::forget_moved(const std::function<bool(const key&, const topic&)
             if (which(k, t)) gone.push_back(k.channel);
         }
         for (const std::string& channel : gone) {
-            topics_.erase({channel_scope::sharded, channel});
-            asked_.erase({channel_scope::sharded, channel});
+            topics_.erase(key{channel_scope::sharded, channel});
+            asked_.erase(key{channel_scope::sharded, channel});
         }
         told = moved_;
         changed_.notify_all();
@@ -233,7 +242,7 @@ void subscriber::forget_moved(const std::function<bool(const key&, const topic&)
 }
 
 void subscriber::confirm(const key& k) {
-    std::vector<std::shared_ptr<listener>> who;
+    std::shared_ptr<const listeners> who;
     {
         const lock held(mutex_);
         // A channel that was left and joined again has an older confirmation on its way: it does
@@ -244,13 +253,14 @@ void subscriber::confirm(const key& k) {
         const auto found = topics_.find(k);
         if (found == topics_.end()) return;
         topic& t = found->second;
-        if (!t.confirmed && t.heard) who = t.listeners;
+        if (!t.confirmed && t.heard) who = t.told;
         t.confirmed = true;
         t.heard = true;
         changed_.notify_all();
     }
+    if (!who) return;
     const push_event gap{push_event::kind::gap, k.channel, {}};
-    for (const auto& one : who) one->tell(gap);
+    for (const auto& one : *who) one->tell(gap);
 }
 
 }  // namespace holdfast::redis

@@ -3,6 +3,7 @@
 
 #include "redis/counters.hpp"
 #include "redis/link.hpp"
+#include "redis/published.hpp"
 #include "redis/wake.hpp"
 #include "redis/wire.hpp"
 
@@ -78,13 +79,24 @@ public:
 
 private:
     friend class live_subscription;
+    struct key_view {
+        channel_scope scope;
+        std::string_view channel;
+        friend auto operator<=>(const key_view&, const key_view&) = default;
+    };
     struct key {
         channel_scope scope;
         std::string channel;
-        friend auto operator<=>(const key&, const key&) = default;
+        operator key_view() const { return {scope, channel}; }  // NOLINT: it is meant to convert
+        friend bool operator==(const key&, const key&) = default;
     };
+    struct by_name {
+        using is_transparent = void;
+        bool operator()(key_view a, key_view b) const { return a < b; }
+    };
+    using listeners = std::vector<std::shared_ptr<listener>>;
     struct topic {
-        std::vector<std::shared_ptr<listener>> listeners;
+        std::shared_ptr<const listeners> told = std::make_shared<listeners>();
         bool confirmed = false;  ///< On the present connection.
         bool heard = false;      ///< On some connection before: a new one means a gap.
     };
@@ -111,7 +123,9 @@ private:
                      const std::vector<std::string>& channels);
     [[nodiscard]] bool write_pending();
     [[nodiscard]] bool read_pushed();
+    [[nodiscard]] bool read_replies(std::string_view bytes);
     void dispatch(const reply& pushed);
+    void deliver(const published& message);
     void confirm(const key& k);
     void forget_moved(const std::function<bool(const key&, const topic&)>& which);
     void lose(std::string reason);
@@ -124,10 +138,11 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<key, topic> topics_;
-    std::map<key, int> asked_;  ///< SUBSCRIBEs sent or pending whose confirmation is to come.
-    std::string pending_;       ///< Bytes of SUBSCRIBE and UNSUBSCRIBE to be written.
-    std::string problem_;       ///< Why there is no connection.
+    std::map<key, topic, by_name> topics_;
+    std::map<key, int, by_name>
+        asked_;            ///< SUBSCRIBEs sent or pending whose confirmation is to come.
+    std::string pending_;  ///< Bytes of SUBSCRIBE and UNSUBSCRIBE to be written.
+    std::string problem_;  ///< Why there is no connection.
     errc problem_code_ = errc::unavailable;
     std::function<void(const std::string&)> moved_;
     std::function<void()> message_;

@@ -271,34 +271,43 @@ bool subscriber::read_pushed() {
         heard_at_ = time_.now();
         pinged_ = false;
         counts_->bytes_in.add(step.bytes);
-        line_->replies().feed({room.data(), step.bytes});
-        while (const auto pushed = line_->replies().next()) {
-            unsigned slot = 0;
-            if (pushed->is_error() && moved_slot(pushed->text(), slot)) {
-                forget_moved([slot](const key& k, const topic&) {
-                    return k.scope == channel_scope::sharded && hash_slot(k.channel) == slot;
-                });
-                continue;
-            }
-            // Else only a refused SUBSCRIBE answers with an error here (an ACL without the
-            // channel).
-            if (pushed->is_error()) {
-                const error e = to_error(*pushed);
-                lose("SUBSCRIBE: " + e.detail);
-                const lock held(mutex_);
-                problem_code_ = e.code;
-                changed_.notify_all();
-                return false;
-            }
-            dispatch(*pushed);
-        }
-        if (!line_->replies().problem().empty()) {
-            lose("reply: " + line_->replies().problem());
+        const std::string_view bytes(room.data(), step.bytes);
+        const auto message = line_->replies().idle() ? lone_message(bytes) : std::nullopt;
+        if (message) {
+            deliver(*message);
+        } else if (!read_replies(bytes)) {
             return false;
         }
         // A plain socket that gave less than asked for is empty; TLS may still hold a record.
         if (profile_.tls == nullptr && step.bytes < room.size()) return true;
     }
+}
+
+bool subscriber::read_replies(std::string_view bytes) {
+    reply_reader& replies = line_->replies();
+    replies.feed(bytes);
+    while (const auto pushed = replies.next()) {
+        unsigned slot = 0;
+        if (pushed->is_error() && moved_slot(pushed->text(), slot)) {
+            forget_moved([slot](const key& k, const topic&) {
+                return k.scope == channel_scope::sharded && hash_slot(k.channel) == slot;
+            });
+            continue;
+        }
+        // Else only a refused SUBSCRIBE answers with an error here (an ACL without the channel).
+        if (pushed->is_error()) {
+            const error e = to_error(*pushed);
+            lose("SUBSCRIBE: " + e.detail);
+            const lock held(mutex_);
+            problem_code_ = e.code;
+            changed_.notify_all();
+            return false;
+        }
+        dispatch(*pushed);
+    }
+    if (replies.problem().empty()) return true;
+    lose("reply: " + std::string(replies.problem()));
+    return false;
 }
 
 }  // namespace holdfast::redis

@@ -212,6 +212,32 @@ TEST_F(redis_commands, messages_reach_every_subscription_of_the_channel_until_it
     EXPECT_EQ(count(), 3U);
 }
 
+// The last piece of it, as it is read, looks like a message of its own.
+TEST_F(redis_commands, a_message_in_pieces_is_one_message) {
+    std::mutex mutex;
+    std::vector<std::string> heard;
+    const auto listening = engine_->subscribe(
+        "news", channel_scope::global,
+        [&](const push_event& e) {
+            const std::scoped_lock guard(mutex);
+            heard.emplace_back(e.payload);
+        },
+        soon());
+    ASSERT_TRUE(listening) << to_string(listening.error());
+    const std::string pretended = "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$4\r\nfake";
+    const std::string before = "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$16384\r\n";
+    const std::string large = std::string(16384 - before.size(), 'x') + pretended;
+    for (const std::string& one : {std::string("small"), large, std::string()}) {
+        EXPECT_EQ(server_->raw("PUBLISH", "news", one), reply::integer(1));
+    }
+    const auto all = [&] {
+        const std::scoped_lock guard(mutex);
+        return heard;
+    };
+    test::wait_for("all messages", [&] { return all().size() >= 3; });
+    EXPECT_EQ(all(), (std::vector<std::string>{"small", large, ""}));
+}
+
 TEST_F(redis_commands, ten_thousand_channels_share_one_connection) {
     std::atomic<int> heard = 0;
     std::vector<std::unique_ptr<subscription>> all;
