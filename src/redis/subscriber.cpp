@@ -127,9 +127,11 @@ result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view cha
 void subscriber::join(lock& /*held*/, const key& k, const std::shared_ptr<listener>& who) {
     topic& t = topics_[k];
     const bool first = t.told->empty();
-    listeners more = *t.told;
-    more.push_back(who);
-    t.told = std::make_shared<listeners>(std::move(more));
+    auto more = std::make_shared<listeners>();
+    more->reserve(t.told->size() + 1);
+    more->assign(t.told->begin(), t.told->end());
+    more->push_back(who);
+    t.told = std::move(more);
     if (first && up_) {
         ++asked_[k];
         queue_words(verb_of(k.scope, true), k.scope, {k.channel});

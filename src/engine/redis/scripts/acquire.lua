@@ -15,8 +15,8 @@
 --         before it lets go; 2 its permits are held; 3 it is held, but not by permits |
 --         {5, n} there are only n permits | {6, 0} there is no lease to share.
 --         remaining_ms: until something may be free without a word; -1 for a lock of another
---         program that never expires. No fence above the latest had been given when this was
---         answered.
+--         program that never expires. No fence of this name above the latest had been given when
+--         this was answered, but to whoever holds it now.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
 -- granted the swift way and never heard of it gets the first fence that it hears of.) An owner that
 -- holds it exclusively and asks to share it does so from then on, and keeps its fence; those who
@@ -28,6 +28,33 @@
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
+
+-- Is it held exclusively by somebody else, and for how long? Then all that can be done is to wait.
+local stored = redis.call('GET', lock)
+local holder, its_fence, mark = string.match(stored or '', '^(%x+):(%d*)@?%d*(%+?)$')
+local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('PTTL', lock)
+if remains and mark == '+' then remains = remains > 3000 and remains - 3000 end
+
+-- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
+-- the functions are made that only others need, and makes no text of a number (line.lua says why,
+-- and what it does here). No fence of this name above the holder's was given.
+if remains and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and ARGV[12] == '0' then
+    local time = redis.call('TIME')
+    local ticket = time[1] .. string.sub('00000' .. time[2], -6)
+    if redis.call('ZADD', line, 'NX', ticket, ARGV[1]) == 1 then
+        local ahead = redis.call('ZRANK', line, ARGV[1])
+        if redis.call('ZCARD', line) == ahead + 1 and ahead < tonumber(ARGV[8]) then
+            local want = ARGV[9] .. ARGV[10] .. '/' .. ARGV[11]
+            redis.call('SET', waiters .. ':' .. ARGV[1],
+                ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. want .. ' ' .. ARGV[4], 'PX', ARGV[7])
+            redis.call('PEXPIRE', line, ARGV[7])
+            if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + 3000) end
+            if its_fence == '' then its_fence = redis.call('GET', counter) or '0' end
+            return {0, remains, ahead, tonumber(ticket), tonumber(its_fence)}
+        end
+        redis.call('ZREM', line, ARGV[1])  -- the clock was set back, or the line is full: see below
+    end
+end
 
 --@include line.lua
 
@@ -48,7 +75,7 @@ local function stand_in_line()
         ahead = ahead + behind
     end
     while ahead > 0 and (not newcomer or ahead >= most_waiters) do
-        local first = redis.call('ZRANGE', line, 0, 0)[1]
+        local first = redis.call('ZRANGE', line, '0', '0')[1]
         if redis.call('EXISTS', place_of(first)) == 1 then break end
         forget(first)
         ahead = ahead - 1
@@ -69,22 +96,14 @@ local function busy(left, ahead, ticket)
     return {0, left, ahead, ticket or 0, tonumber(redis.call('GET', counter) or 0)}
 end
 
--- Held exclusively by somebody else: nothing to do but to wait. Most that come here do, so this is
--- answered before the functions are made that only others need, which takes a fifth of the time.
-do
-    local held = redis.call('GET', lock)
-    local other, mark = string.match(held or '', '^(%x+):%d*@?%d*(%+?)$')
-    local left = other and #other == 32 and other ~= ARGV[1] and redis.call('PTTL', lock)
-    if left and mark == '+' then left = left > slack and left - slack end
-    if left then
-        if ARGV[12] ~= '0' then return {6, 0} end
-        if ARGV[9] == 'p' then return {4, 3} end
-        if ARGV[4] == '' then return busy(left) end
-        local ahead, ticket = stand_in_line()
-        if not ahead then return {2, tonumber(ARGV[8])} end
-        if mark == '' then redis.call('SET', lock, held .. '+', 'PX', left + slack) end
-        return busy(left, ahead, ticket)
-    end
+if remains then
+    if ARGV[12] ~= '0' then return {6, 0} end
+    if ARGV[9] == 'p' then return {4, 3} end
+    if ARGV[4] == '' then return busy(remains) end
+    local ahead, ticket = stand_in_line()
+    if not ahead then return {2, tonumber(ARGV[8])} end
+    if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + slack) end
+    return busy(remains, ahead, ticket)
 end
 
 --@include boot.lua
