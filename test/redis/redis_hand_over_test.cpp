@@ -47,6 +47,33 @@ TEST_F(redis_hand_over, leaves_nothing_when_the_name_is_given_back) {
     }
 }
 
+// Its ticket is of a clock that was ahead, and has been set back since.
+TEST_F(redis_hand_over, goes_to_one_that_came_by_a_later_clock_before_a_newcomer) {
+    const acquire_options brief{.ttl = 10s, .wait = 10s};
+    const auto come = [&](client& who) {
+        return std::async(std::launch::async, [&] { return who.mutex("job").acquire(brief); });
+    };
+    const auto await = [&](std::size_t waiters) {
+        test::wait_for("a waiter", [&] { return one.list("job")->at(0).waiters == waiters; });
+    };
+    auto held = one.mutex("job").acquire(brief).value();
+    auto early = come(two);
+    await(1);
+    const std::string line = "{lock:job}:line";
+    const reply head = server.raw("ZRANGE", line, "0", "0").elements().at(0);
+    EXPECT_EQ(server.raw("ZADD", line, "XX", "CH", "4000000000000000", head.text()),
+              reply::integer(1));
+    client three = open(server.url()).value();
+    auto late = come(three);
+    await(2);
+    EXPECT_EQ(server.raw("ZRANGE", line, "0", "0").elements().at(0), head);
+    EXPECT_TRUE(std::move(held).release());
+    auto next = early.get();
+    ASSERT_TRUE(next) << to_string(next.error());
+    EXPECT_TRUE(std::move(*next).release());
+    EXPECT_TRUE(late.get());
+}
+
 TEST_F(redis_hand_over, is_known_since_when_from_the_first_renewal_on) {
     const wall_time begun = system_clock().wall();
     const auto held = handed_over();

@@ -15,8 +15,8 @@
 --         before it lets go; 2 its permits are held; 3 it is held, but not by permits |
 --         {5, n} there are only n permits | {6, 0} there is no lease to share.
 --         remaining_ms: until something may be free without a word; -1 for a lock of another
---         program that never expires. No fence of this name above the latest had been given when
---         this was answered, but to whoever holds it now.
+--         program that never expires. No fence above the latest had been given when this was
+--         answered.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
 -- granted the swift way and never heard of it gets the first fence that it hears of.) An owner that
 -- holds it exclusively and asks to share it does so from then on, and keeps its fence; those who
@@ -31,13 +31,13 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 
 -- Is it held exclusively by somebody else, and for how long? Then all that can be done is to wait.
 local stored = redis.call('GET', lock)
-local holder, its_fence, mark = string.match(stored or '', '^(%x+):(%d*)@?%d*(%+?)$')
+local holder, mark = string.match(stored or '', '^(%x+):%d*@?%d*(%+?)$')
 local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('PTTL', lock)
 if remains and mark == '+' then remains = remains > 3000 and remains - 3000 end
 
 -- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
--- the functions are made that only others need, and makes no text of a number (line.lua says why,
--- and what it does here). No fence of this name above the holder's was given.
+-- the functions are made that only others need; and no number is made a text, but for the first in
+-- line. line.lua says why, and what happens here.
 if remains and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and ARGV[12] == '0' then
     local time = redis.call('TIME')
     local ticket = time[1] .. string.sub('00000' .. time[2], -6)
@@ -49,8 +49,7 @@ if remains and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and ARGV[12] 
                 ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. want .. ' ' .. ARGV[4], 'PX', ARGV[7])
             redis.call('PEXPIRE', line, ARGV[7])
             if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + 3000) end
-            if its_fence == '' then its_fence = redis.call('GET', counter) or '0' end
-            return {0, remains, ahead, tonumber(ticket), tonumber(its_fence)}
+            return {0, remains, ahead, tonumber(ticket), tonumber(redis.call('GET', counter) or 0)}
         end
         redis.call('ZREM', line, ARGV[1])  -- the clock was set back, or the line is full: see below
     end
