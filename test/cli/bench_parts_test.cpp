@@ -3,6 +3,7 @@
 // What a measurement shows: its figures and its progress.
 #include "bench/figure.hpp"
 #include "bench/progress.hpp"
+#include "bench/stolen_time.hpp"
 #include "display_width.hpp"
 
 #include <gmock/gmock.h>
@@ -54,6 +55,7 @@ TEST(figure, has_no_field_that_is_not_in_the_guide_and_the_guide_none_that_it_ha
                      .reference = reference_rate{"r", 1, 1, 1, 1, 1},
                      .ratio = 1,
                      .ratio_rounds = spread{1, 1},
+                     .disturbed = disturbance{1, 1},
                      .latency_ratio = latency_ratios{1, 1, 1},
                      .client_cpu_us = 1,
                      .server_cpu_us = 1,
@@ -79,6 +81,21 @@ TEST(figure, has_no_field_that_is_not_in_the_guide_and_the_guide_none_that_it_ha
 TEST(figure, says_what_a_ratio_is) {
     const figure one{.bench = "b", .engine = "e", .ratio = 0.8, .ratio_rounds = spread{0.7, 0.9}};
     EXPECT_THAT(to_table(one), HasSubstr("0.80   median of rounds from 0.70 to 0.90"));
+}
+
+TEST(figure, says_what_the_host_took_if_it_took_anything) {
+    figure one{.bench = "b", .engine = "e", .ratio = 0.8, .disturbed = disturbance{0.004, 0}};
+    EXPECT_THAT(to_table(one), Not(HasSubstr("stolen")));
+    one.disturbed = disturbance{0.12, 3};
+    EXPECT_THAT(to_table(one), HasSubstr("0.12   of a processor, by the host; measured again: 3"));
+}
+
+TEST(stolen_time, is_the_eighth_number_of_all_processors) {
+    EXPECT_EQ(stolen_ticks("cpu  1 2 3 4 5 6 7 89 10 11\ncpu0 1 2 3 4 5 6 7 50 10 11\n"), 89);
+    for (const char* other : {"", "cpu", "cpu  1 2 3 4 5 6 7", "cpu0 1 2 3 4 5 6 7 8", "intr 1"}) {
+        EXPECT_EQ(stolen_ticks(other), 0) << other;
+    }
+    EXPECT_GE(stolen_seconds(), 0);
 }
 
 TEST(progress, fits_any_width) {

@@ -71,10 +71,14 @@ class Bench(Case):
         return found
 
     def expect_all_steps(self, said):
-        """They are counted from the first to the last, and were as many as was said."""
-        steps = re.findall(r"(?m)^bench \w+: (\d+) of (\d+): ", said)
-        self.assertEqual(steps, [(str(i + 1), str(len(steps))) for i in range(len(steps))])
+        """They are counted from the first to the last, and were as many as was said at last; where
+        a round is measured again there are more than was said at first."""
+        steps = [(int(step), int(of)) for step, of in
+                 re.findall(r"(?m)^bench \w+: (\d+) of (\d+): ", said)]
         self.assertTrue(steps)
+        self.assertEqual([step for step, _ in steps], list(range(1, len(steps) + 1)))
+        self.assertEqual([of for _, of in steps], sorted(of for _, of in steps))
+        self.assertEqual(steps[-1][1], len(steps))
 
     def expect_ratio(self, figure):
         self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
@@ -183,6 +187,8 @@ class Bench(Case):
                                     "--seconds", "1", "--rounds", "1")
         for one in (threads, processes):
             self.assertEqual((one["bench"], one["workers"]), ("handoff", 3))
+            self.assertLessEqual(0, one["stolen_cpus"])
+            self.assertIn(one["rounds_again"], (0, 1))
             self.expect_ratio(one)
             self.assertEqual(set(one["latency_us"]), {"acquire", "release", "handoff"})
             for latency in one["latency_us"].values():

@@ -80,6 +80,10 @@ std::string to_json(const figure& f) {
         inner.put("max", f.ratio_rounds->max);
         out.raw("ratio_rounds", inner.text());
     }
+    if (f.disturbed) {
+        out.put("stolen_cpus", std::optional(f.disturbed->stolen_cpus));
+        out.put("rounds_again", std::optional(f.disturbed->rounds_again));
+    }
     if (f.latency_ratio) {
         json_object inner;
         inner.put("acquire", f.latency_ratio->acquire);
@@ -123,6 +127,11 @@ std::string to_table(const figure& f) {
         const auto rounds = f.ratio_rounds.value_or(spread{*f.ratio, *f.ratio});
         out.add("ratio", fmt::format("{:.2f}", *f.ratio),
                 fmt::format("median of rounds from {:.2f} to {:.2f}", rounds.min, rounds.max));
+    }
+    if (f.disturbed && (f.disturbed->stolen_cpus >= 0.01 || f.disturbed->rounds_again > 0)) {
+        out.add("stolen", fmt::format("{:.2f}", f.disturbed->stolen_cpus),
+                fmt::format("of a processor, by the host; measured again: {}",
+                            f.disturbed->rounds_again));
     }
     if (f.latency_ratio && f.latency_ratio->acquire) {
         out.add("acquire p50", fmt::format("{:.2f} x", *f.latency_ratio->acquire), "the reference");

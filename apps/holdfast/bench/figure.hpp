@@ -45,6 +45,12 @@ struct spread {
     double max = 0;
 };
 
+/// What the host of a virtual machine did to a measurement.
+struct disturbance {
+    double stolen_cpus = 0;  ///< What it took in the rounds that count, in processors.
+    int rounds_again = 0;    ///< Rounds that do not count, because it took more in them.
+};
+
 /// What does not apply to a measurement is left out of both forms.
 struct figure {
     std::string bench;
@@ -56,6 +62,7 @@ struct figure {
     std::optional<reference_rate> reference{};
     std::optional<double> ratio{};         ///< The median of the rounds' own ratios …
     std::optional<spread> ratio_rounds{};  ///< … and how far these lie apart: distrust a wide one.
+    std::optional<disturbance> disturbed{};
     std::optional<latency_ratios> latency_ratio{};
     std::optional<double> client_cpu_us{};  ///< This process's CPU time per operation.
     std::optional<double> server_cpu_us{};  ///< The server's.

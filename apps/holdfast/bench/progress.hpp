@@ -32,9 +32,12 @@ public:
     /// The next step begins.
     void step(std::string_view name);
 
+    /// There are more steps than was thought.
+    void add(int steps) noexcept { steps_ += steps; }
+
 private:
     const std::string what_;
-    const int steps_;
+    int steps_;
     int begun_ = 0;
 };
 
