@@ -35,6 +35,10 @@ local holder, mark = string.match(stored or '', '^(%x+):%d*@?%d*(%+?)$')
 local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('PTTL', lock)
 if remains and mark == '+' then remains = remains > 3000 and remains - 3000 end
 
+-- What is known of one in line; see line.lua.
+local place_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
+    ' ' .. ARGV[4]
+
 -- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
 -- the functions are made that only others need; and no number is made a text, but for the first in
 -- line. line.lua says why, and what happens here.
@@ -44,9 +48,7 @@ if remains and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and ARGV[12] 
     if redis.call('ZADD', line, 'NX', ticket, ARGV[1]) == 1 then
         local ahead = redis.call('ZRANK', line, ARGV[1])
         if redis.call('ZCARD', line) == ahead + 1 and ahead < tonumber(ARGV[8]) then
-            local want = ARGV[9] .. ARGV[10] .. '/' .. ARGV[11]
-            redis.call('SET', waiters .. ':' .. ARGV[1],
-                ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. want .. ' ' .. ARGV[4], 'PX', ARGV[7])
+            redis.call('SET', waiters .. ':' .. ARGV[1], place_text, 'PX', ARGV[7])
             redis.call('PEXPIRE', line, ARGV[7])
             if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + 3000) end
             return {0, remains, ahead, tonumber(ticket), tonumber(redis.call('GET', counter) or 0)}
@@ -83,9 +85,7 @@ local function stand_in_line()
         redis.call('ZREM', line, owner)
         return nil
     end
-    local want = ARGV[9] .. ARGV[10] .. '/' .. ARGV[11]
-    redis.call('SET', place_of(owner), ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. want .. ' ' .. ARGV[4],
-        'PX', place)
+    redis.call('SET', place_of(owner), place_text, 'PX', place)
     redis.call('PEXPIRE', line, place)
     return ahead, tonumber(ticket)
 end

@@ -23,10 +23,11 @@ end
 
 -- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and whatever it has not done for a while takes
--- long: so this makes as few calls as it can, no text of a number, and none of the functions that
--- everything else needs (line.lua says what it does here, and what the numbers mean). It does not
--- write down when the next one got it, and leaves it to that one's release to forget its place in
--- line. What does not fit or goes wrong here, is met there again.
+-- long: so this makes as few calls as it can, no text of a number for the usual claim and no spare
+-- fences, and none of the functions that everything else needs (line.lua says what it does here,
+-- and what the numbers mean). It does not write down when the next one got it, and leaves it to
+-- that one's release to forget its place in line. What does not fit or goes wrong here, is met
+-- there again.
 local how = string.sub(held, #owner + 2, #owner + 2)
 if alone and not boot and how ~= 's' and how ~= 'p' and redis.call('PTTL', lock) > 3000 then
     local first = redis.call('ZRANGE', line, '0', '1')
