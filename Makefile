@@ -2,13 +2,8 @@
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
+PRESET ?= release
 .DEFAULT_GOAL := help
-
-# Configures and builds one preset. What matters (an engine left out, an error) is on stderr.
-define build-preset
-@cmake --preset $(1) >/dev/null
-@cmake --build build/$(1) --parallel $(JOBS)
-endef
 
 .PHONY: help
 help:  ## Show this list
@@ -19,9 +14,14 @@ run: build  ## Build, then show what Holdfast does, with no server needed
 	build/release/holdfast demo
 
 .PHONY: build
-build:  ## Build the release binary: build/release/holdfast
+build:  ## Build the release binary, build/release/holdfast, and what is installed with it
 	@tools/setup build library
-	$(call build-preset,release)
+	@cmake --preset release >/dev/null
+	@cmake --build build/release --parallel $(JOBS) --target holdfast_app holdfast_pages
+
+.PHONY: build-time
+build-time:  ## Say where the time of the last build went, of PRESET (release)
+	@tools/build_time $(PRESET)
 
 .PHONY: test
 test:  ## Build and run every test, sanitizer and check

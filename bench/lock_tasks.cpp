@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_tasks.hpp"
+#include "task_sleep.hpp"
 
 #include <holdfast/asio.hpp>
 
@@ -7,13 +8,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace holdfast::bench {
 namespace {
 
-constexpr auto& token = boost::asio::use_awaitable;
+constexpr auto& awaiting = boost::asio::use_awaitable;
 
 float microseconds(duration d) {
     return static_cast<float>(d.count()) / 1000.0F;
@@ -24,17 +24,11 @@ struct shared_notes {
     std::optional<error> failure{};
 };
 
-boost::asio::awaitable<void> sleep_until(time_point when) {
-    const time_point now = system_clock().now();
-    if (when <= now) co_return;
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, when - now);
-    co_await timer.async_wait(token);
-}
-
 boost::asio::awaitable<result<lease>> taken(task_lock& from) {
-    if (auto* one = std::get_if<shared_mutex>(&from)) return async_acquire_shared(*one, {}, token);
-    if (auto* one = std::get_if<semaphore>(&from)) return async_acquire(*one, {}, token);
-    return async_acquire(std::get<mutex>(from), {}, token);
+    if (auto* one = std::get_if<shared_mutex>(&from))
+        return async_acquire_shared(*one, {}, awaiting);
+    if (auto* one = std::get_if<semaphore>(&from)) return async_acquire(*one, {}, awaiting);
+    return async_acquire(std::get<mutex>(from), {}, awaiting);
 }
 
 boost::asio::awaitable<void> pairs(task_lock& lock, int task, task_log& log, shared_notes& all,
@@ -51,7 +45,7 @@ boost::asio::awaitable<void> pairs(task_lock& lock, int task, task_log& log, sha
             all.failure = held.error();
             co_return;
         }
-        const auto gone = co_await async_release(std::move(*held), token);
+        const auto gone = co_await async_release(std::move(*held), awaiting);
         if (!gone) {
             all.failure = gone.error();
             co_return;

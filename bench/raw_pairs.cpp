@@ -2,6 +2,7 @@
 #include "raw_pairs.hpp"
 
 #include "pair_threads.hpp"
+#include "task_sleep.hpp"
 
 #include <holdfast/asio.hpp>
 
@@ -9,7 +10,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
@@ -62,13 +62,6 @@ void thread_pairs(command_engine& engine, int id, worker_log& log, turns& mine) 
         check(log, took, gone);
         log.time(got - *start, engine.time().now() - got);
     }
-}
-
-boost::asio::awaitable<void> sleep_until(time_point when) {
-    const time_point now = system_clock().now();
-    if (when <= now) co_return;
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, when - now);
-    co_await timer.async_wait(boost::asio::use_awaitable);
 }
 
 boost::asio::awaitable<void> coroutine_pairs(command_engine& engine, int id, worker_log& log,

@@ -18,6 +18,9 @@ struct pairs_options {
     int rate = 0;  ///< Pairs a second, all together; 0: as fast as they can.
 };
 
+/// From so many workers on, the reference is redis-benchmark with pipelines.
+inline constexpr int workers_that_fill_a_pipeline = 64;
+
 struct two_points {
     double p50 = 0;
     double p99 = 0;

@@ -17,7 +17,7 @@ constexpr const char* table =
     "expires INTEGER NOT NULL) WITHOUT ROWID";
 
 // ?1 name  ?2 owner  ?3 when it expires  ?4 now
-constexpr const char* take =
+constexpr const char* take_row =
     "INSERT INTO locks (name, owner, expires) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
     "SET owner = excluded.owner, expires = excluded.expires WHERE locks.expires <= ?4";
 
@@ -74,7 +74,7 @@ handle opened(const std::string& path, const std::string& synchronous) {
 void pairs(const std::string& path, const std::string& synchronous, int id, worker_log& log,
            turns& mine) {
     const handle db = opened(path, synchronous);
-    const statement taking = prepared(db.get(), take);
+    const statement taking = prepared(db.get(), take_row);
     const statement giving = prepared(db.get(), give_back);
     const std::string name = fmt::format("bench/{}", id);
     const std::string owner = fmt::format("{:032x}", id + 1);

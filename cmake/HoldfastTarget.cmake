@@ -8,7 +8,7 @@
 # find_package(holdfast COMPONENTS <name>): see HoldfastInstall.cmake.
 
 # Header-only: once we are compiled, whoever links us does not need them.
-set(HOLDFAST_HEADER_ONLY fmt::fmt-header-only Boost::headers Boost::boost)
+set(HOLDFAST_HEADER_ONLY Boost::headers Boost::boost)
 
 function(holdfast_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
@@ -46,8 +46,8 @@ function(holdfast_warnings target)
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast
     # GCC 12 sees it in std::stop_source and std::optional where there is none.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
-    # Several files as one: what they keep to themselves may look like another's. Where each file is
-    # compiled alone (the release), these warnings are on.
+    # Several files as one: what they keep to themselves may look like another's. The preset
+    # `warnings` compiles each file alone, with these warnings on; `make test` builds it.
     $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-shadow>
     $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,56 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fence travels with the write, so that a write which comes too late is refused.
+// The fence travels with the read and the write, so that a write which comes too late is refused.
 //
 // No lock can stop a write that is already on its way: its sender may have been paused between the
 // last look at the lease and the write. The resource can: it keeps the largest fence it has seen.
+//
+// It must see the fence before the read, not only with the write. Otherwise the late write may
+// arrive between the next holder's read and its write: no larger fence was seen yet, so it is
+// accepted, and the next holder overwrites it with a sum that does not contain it.
+//
+// For a value in Redis and a row in SQL, guarded_write.hpp has both steps.
 //
 //     02_fence_with_a_write [engine URL]
 #include <holdfast/holdfast.hpp>
 
 #include <iostream>
-#include <string>
+#include <optional>
 #include <utility>
 
 namespace {
 
-/// Stands for a database row with the columns `value` and `fence`.
-class guarded_register {
+/// Stands for a database row with the columns `balance` and `fence`.
+class guarded_row {
 public:
-    /// Takes the value, unless a later holder has written already.
-    bool write(std::string value, holdfast::fencing_token fence) {
+    /// Claims the row and reads it, unless a later holder is at it: see guarded_claim().
+    std::optional<int> claim(holdfast::fencing_token fence) {
+        if (fence < largest_) return std::nullopt;
+        largest_ = fence;
+        return balance_;
+    }
+    /// Writes it, unless a later holder is at it: see guarded_set().
+    bool write(int balance, holdfast::fencing_token fence) {
         if (fence < largest_) return false;
         largest_ = fence;
-        value_ = std::move(value);
+        balance_ = balance;
         return true;
     }
-    [[nodiscard]] const std::string& value() const { return value_; }
+    [[nodiscard]] int balance() const { return balance_; }
 
 private:
     holdfast::fencing_token largest_;
-    std::string value_;
+    int balance_ = 0;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
     auto hf = holdfast::open(argc > 1 ? argv[1] : "memory:").value();
-    guarded_register row;
+    guarded_row row;
 
+    // The first holder reads the balance, and is paused before it writes. Its lease ends …
     auto first = hf.mutex("row/7").acquire().value();
     const auto late_fence = first.fence();
-    const bool on_time = row.write("first", first.fence());
-    // The first holder sends one more write, which is delayed. Meanwhile its lease ends …
+    const auto seen_first = row.claim(late_fence);
     if (!std::move(first).release()) return 1;
 
-    // … and the next holder writes.
+    // … and the next holder reads.
     auto second = hf.mutex("row/7").acquire().value();
-    const bool next = row.write("second", second.fence());
+    const auto seen_second = row.claim(second.fence());
+    if (!seen_first || !seen_second) return 1;
 
-    // Now the delayed write arrives. Its fence is older than what the row has seen.
-    const bool late = row.write("late", late_fence);
+    // Now the delayed write arrives. The row has seen a larger fence: it is refused.
+    const bool late = row.write(*seen_first + 10, late_fence);
 
-    std::cout << "on time " << on_time << ", next " << next << ", late " << late
-              << ": the row says " << row.value() << '\n';
-    return on_time && next && !late && row.value() == "second" ? 0 : 1;
+    const bool next = row.write(*seen_second + 5, second.fence());
+    std::cout << "late " << late << ", next " << next << ": the balance is " << row.balance()
+              << '\n';
+    return !late && next && row.balance() == 5 ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 
 #include "checkers/belief_checker.hpp"
 #include "checkers/call_checker.hpp"
+#include "checkers/clock_checker.hpp"
 #include "checkers/fence_checker.hpp"
 #include "checkers/fork_checker.hpp"
 #include "checkers/history_checker.hpp"
@@ -53,7 +54,8 @@ court::court(const plan& p) {
     judges_.push_back(std::make_unique<renewal_checker>());
     judges_.push_back(std::make_unique<leftover_checker>());
     judges_.push_back(std::make_unique<fork_checker>());
-    if (p.promised.exclusion) judges_.push_back(std::make_unique<belief_checker>());
+    if (p.promised.beliefs) judges_.push_back(std::make_unique<belief_checker>());
+    if (p.servers == shape::single) judges_.push_back(std::make_unique<clock_checker>());
     const fault_set only_calm = p.faults & late_messages();
     if (p.promised.exclusion && p.promised.fences && p.held == custom::mutex) {
         judges_.push_back(

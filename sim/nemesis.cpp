@@ -101,7 +101,9 @@ void nemesis::isolate() {
 void nemesis::strike_program(fault kind) {
     auto& programs = world_.programs();
     const std::size_t index = draw_.below(programs.size());
-    if (kind == fault::client_crash) return world_.replace_program(index);
+    if (kind == fault::client_crash) {
+        return draw_.coin() ? world_.close_program(index) : world_.replace_program(index);
+    }
     process& victim = *programs[index];
     if (kind == fault::pause) {
         const moment most = draw_.coin() ? 2 * world_.how().ttl_most : 200ms;
@@ -154,6 +156,7 @@ void nemesis::set_clock(unsigned number, fault kind) {
     const bool heirs = world_.how().servers == shape::replicated;
     if (back || heirs) world_.note_step_back(by);
     world_.server(number).time().step(back ? -by : by);
+    world_.judges().see(seen::clock_set{world_.now(), back ? -by : by});
 }
 
 // A Sentinel takes seconds to decide. Without a split brain the old master is dead by then.

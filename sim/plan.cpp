@@ -15,11 +15,14 @@ constexpr std::array<std::string_view, fault_kinds> names{
     "delay",         "loss",      "duplication",  "reset",         "cut",
     "clog",          "pause",     "client_crash", "fork",          "drift",
     "node_crash",    "node_loss", "clock_back",   "clock_forward", "script_flush",
-    "out_of_memory", "failover",  "split_brain",  "isolation"};
+    "out_of_memory", "failover",  "split_brain",  "isolation",     "skew"};
 
-// How often a seed has each of them, in a thousand.
+// How often a seed has each of them, in a thousand. (A skew is drawn apart.)
 constexpr std::array<unsigned, fault_kinds> how_often{
-    500, 350, 350, 300, 300, 200, 350, 300, 100, 500, 250, 250, 80, 80, 200, 120, 700, 300, 350};
+    500, 350, 350, 300, 300, 200, 350, 300, 100, 500, 250, 250, 80, 80, 200, 120, 700, 300, 350, 0};
+
+// Seeds with a quorum whose servers show different times, in a thousand.
+constexpr unsigned skewed_quorums = 300;
 
 // Seeds with a quorum, in a thousand.
 constexpr unsigned quorum_seeds = 150;
@@ -28,6 +31,7 @@ fault_set draw_faults(chance& draw, const plan& p) {
     fault_set drawn;
     const bool calm = draw.permille(80);  // some seeds have none: what fails there is plain wrong
     for (std::size_t i = 0; i < fault_kinds; ++i) {
+        if (how_often[i] == 0) continue;
         const bool hit = draw.permille(how_often[i]);
         drawn[i] = hit && !calm;
     }
@@ -35,6 +39,10 @@ fault_set draw_faults(chance& draw, const plan& p) {
     if (p.servers != shape::replicated) {
         drop(fault::failover);
         drop(fault::split_brain);
+    }
+    chance apart(p.seed, 7);
+    if (p.servers == shape::quorum && !calm && apart.permille(skewed_quorums)) {
+        drawn.set(static_cast<std::size_t>(fault::skew));
     }
     return drawn;
 }
@@ -50,10 +58,16 @@ promises what_holds(const plan& p) {
     if (forgets && !guarded) held.exclusion = false;
     if (p.has(fault::split_brain) && p.replicas == 0) held.exclusion = false;
     // A forward step in quarantine ends the quarantine; a back step sets the floor of fences back.
-    // A replica whose clock was not set forward does not know how far its master's fences were.
-    const bool behind = p.servers != shape::single && p.has(fault::clock_forward);
+    // A replica whose clock was not set forward does not know how far its master's fences were; the
+    // servers of a quorum take no fence from which they could not go on after a quarantine.
+    const bool apart = p.has(fault::clock_forward) || p.has(fault::skew);
+    const bool behind =
+        apart && (p.servers == shape::replicated || (p.servers == shape::quorum && !guarded));
     if (forgets && (p.has(fault::clock_back) || behind)) held.fences = false;
     if (p.has(fault::split_brain) && !held.exclusion) held.fences = false;
+    // A replica that is promoted may show another time without anybody having set it.
+    held.beliefs = held.exclusion ||
+                   (p.has(fault::clock_forward) && !forgets && p.servers != shape::replicated);
     // A quorum has no line, but one at each server.
     if (p.servers == shape::quorum) held.order = false;
     // Without memory a server cannot write a line down, only delete.

@@ -24,7 +24,7 @@ enum class fault : std::uint8_t {
     cut,            ///< Nothing comes through, one way or both.
     clog,           ///< Everything waits, then comes at once.
     pause,          ///< A program stands still.
-    client_crash,   ///< A program is gone, and another one starts.
+    client_crash,   ///< A program is gone, or closes its client; another one starts.
     fork,           ///< A program forks; the child uses what it inherited.
     drift,          ///< Clocks run at different speeds, within what is allowed.
     node_crash,     ///< A server restarts and has kept everything.
@@ -36,8 +36,9 @@ enum class fault : std::uint8_t {
     failover,       ///< A replica that lags becomes the master.
     split_brain,    ///< The old master goes on for a while.
     isolation,      ///< Answers to a program come late, and then nothing for longer than a ttl.
+    skew,           ///< The servers of a quorum show different times, up to several quarantines.
 };
-inline constexpr std::size_t fault_kinds = 19;
+inline constexpr std::size_t fault_kinds = 20;
 
 using fault_set = std::bitset<fault_kinds>;
 
@@ -51,7 +52,8 @@ enum class shape : std::uint8_t { single, replicated, quorum };
 
 /// What must hold in a world with these faults.
 struct promises {
-    bool exclusion = true;  ///< Two never both believe.
+    bool exclusion = true;  ///< Two never both believe …
+    bool beliefs = true;    ///< … but for leases not renewed since a clock was set forward.
     bool fences = true;     ///< They strictly grow.
     bool order = true;      ///< First come, first served.
     bool kept = true;       ///< What somebody believes in, the server has.

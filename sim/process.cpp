@@ -165,11 +165,29 @@ void process::crash() {
     world_.judges().see(seen::process_crashed{world_.now(), number_});
     while_paused_.clear();
     for (task& one : tasks_) one.mine.reset();
-    if (runtime_ != nullptr) runtime_->close();
+    if (runtime_ != nullptr) static_cast<void>(runtime_->close());
     tasks_.clear();
     runtime_.reset();
     quorum_.reset();
     links_.clear();
+}
+
+void process::close_client() {
+    happen([this] {
+        closing_ = true;
+        for (const task& one : tasks_) {
+            if (one.mine == nullptr) continue;
+            const lease& held = one.mine->held;
+            world_.judges().see(
+                seen::holding_ended{world_.now(), one.mine->number, !held.held(), held.reason()});
+        }
+        runtime_->begin_close();
+        for (task& one : tasks_) {
+            if (one.mine == nullptr) continue;
+            --holds_;
+            one.mine.reset();
+        }
+    });
 }
 
 std::string process::use_in_child() {
@@ -185,7 +203,7 @@ std::string process::use_in_child() {
     const auto name = lock_name::make("n0");
     runtime_->acquire_async(*name, {}, {}, [&](const result<lease>& got) { refused = !got; });
     if (!refused) wrong = "a child acquired by its parent's client";
-    runtime_->close();
+    static_cast<void>(runtime_->close());
     detail::pretend_fork(-1);
     if (under_way() != asked) wrong = "a child used its parent's connection";
     return wrong;
@@ -194,9 +212,7 @@ std::string process::use_in_child() {
 void process::look_whether_idle() {
     const bool rests = calls_open_ == 0 && holds_ == 0 && under_way() == 0 &&
                        runtime_->statistics().held == 0 && step() == time_point::max();
-    if (!rests || !busy_since_idle_ || world_.now() < lost_until_ ||
-        world_.net().on_their_way(number_) > 0)
-        return;
+    if (!rests || !busy_since_idle_ || world_.net().on_their_way(number_) > 0) return;
     busy_since_idle_ = false;
     world_.judges().see(seen::process_idle{world_.now(), number_, world_.left_of(*this)});
 }
@@ -219,7 +235,7 @@ bool process::finished() const {
 }
 
 void process::think(task& who) {
-    if (who.last) {
+    if (who.last || closing_) {
         who.done = true;
         return;
     }
@@ -256,6 +272,7 @@ lease_mode process::draw_mode() {
 }
 
 void process::begin_call(task& who) {
+    if (closing_) return;
     who.last = finishing_;
     who.stop = {};
     const acquire_options options = options_of(who);
@@ -349,8 +366,6 @@ void process::end_work(task& who) {
 void process::release(task& who) {
     const auto mine = std::move(who.mine);
     const bool lost = !mine->held.held();
-    // In a quorum it may also stand in the line of a server that had not granted it.
-    if (lost) lost_until_ = world_.now() + std::max<moment>(world_.how().ttl_most, 4s);
     world_.judges().see(seen::holding_ended{world_.now(), mine->number, lost, mine->held.reason()});
     --holds_;
     if (draw_.permille(250) && !who.last) {  // its destructor gives it back

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] std::size_t holds() const noexcept { return holds_; }
     /// Is gone at this instruction.
     void crash();
+    /// Closes its client, whatever is under way, and does no more.
+    void close_client();
     /// A child uses what it inherited; answers what it could do that it must not, or nothing.
     [[nodiscard]] std::string use_in_child();
     /// No more work but the last: each task acquires once more, and must be granted.
@@ -133,9 +135,9 @@ private:
     moment pause_next_{0};
     moment last_patience_{0};
     bool finishing_ = false;
+    bool closing_ = false;
     bool dead_ = false;
     bool busy_since_idle_ = false;
-    moment lost_until_{0};  ///< The server may have what was lost until then.
     bool stepping_ = false;
 };
 

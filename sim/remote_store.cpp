@@ -21,6 +21,12 @@ using namespace std::chrono_literals;
 // How long a connection may take to come about before another one is tried.
 constexpr moment connect_patience = 250ms;
 
+// Each client watches the clock of each server by itself.
+command_lease_options watching(command_lease_options options) {
+    options.clocks = std::make_shared<server_clocks>();
+    return options;
+}
+
 bool says(const reply& r, std::string_view word) {
     return r.is_error() && r.text().starts_with(word);
 }
@@ -35,6 +41,7 @@ struct remote_store::conversation {
     const lease_request request;
     lease_dialogue talk;
     wire_batch batch;
+    time_point began;
     time_point give_up;
     std::function<void(result<lease_reply>)> tell;
     unsigned trip = 0;
@@ -50,7 +57,7 @@ remote_store::remote_store(world& around, process& host, const command_lease_opt
                            std::optional<unsigned> node)
     : world_(around),
       host_(host),
-      options_(options),
+      options_(watching(options)),
       only_node_(node),
       channel_(fmt::format("holdfast:grants:{}", host.number())) {
     subscribe();
@@ -88,6 +95,7 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
         const auto one = std::make_shared<conversation>(
             options_, std::move(requests[i]), recent ? lease_way::full : lease_way::swift,
             exchanged ? lease_form::several : lease_form::one);
+        one->began = host_.time().now();
         one->give_up = give_up;
         one->tell = [tell, i](result<lease_reply> reply) { (*tell)(i, std::move(reply)); };
         open_.push_back(one);
@@ -174,10 +182,21 @@ void remote_store::fail_trip(const talk& one, errc code, const std::string& why)
 void remote_store::finish_trip(const talk& one, std::span<result<reply>> replies) {
     auto meant = one->talk.hear(replies);
     if (one->talk.contended()) contended_.note(name_of(one->request), host_.time().now());
-    if (!meant) return next_trip(one);
+    if (!meant || outlasted(one->talk)) return next_trip(one);
+    note_clock(options_, one->talk.said(), one->request, one->began, host_.time(), *meant);
     const bool counts = *meant && must_be_confirmed(**meant);
     if (options_.replicas > 0 && counts) return confirm(one, std::move(*meant));
     answer(one, std::move(*meant));
+}
+
+// As is_over() does it, by what this program has seen itself.
+bool remote_store::outlasted(lease_dialogue& said) {
+    const std::string_view server = said.quarantined();
+    if (server.empty()) return false;
+    servers_.note(server, host_.time().now());
+    if (!servers_.older_than(server, options_.quarantine, host_.time().now())) return false;
+    said.vouch();
+    return true;
 }
 
 // As replicated_lanes does it: WAIT speaks of the writes of its own connection.
@@ -253,20 +272,24 @@ void remote_store::connect() {
     commands_.opening = true;
     commands_.node = server();
     commands_.incarnation = world_.server(commands_.node).incarnation();
-    world_.connect({.process = host_.number(),
-                    .node = commands_.node,
-                    .incarnation = commands_.incarnation,
-                    .raises_fences = !options_.careful(),
-                    .stand_aside = only_node_ ? world_.how().quarantine : moment(0)},
-                   host_.guarded([this, epoch](bool welcome) { connected(epoch, welcome); }));
+    world_.connect(
+        {.process = host_.number(),
+         .node = commands_.node,
+         .incarnation = commands_.incarnation,
+         .raises_fences = !options_.careful(),
+         .stand_aside = only_node_ ? world_.how().quarantine : moment(0)},
+        host_.guarded([this, epoch, asked = host_.time().now()](bool welcome, const reply& time) {
+            connected(epoch, welcome, time, asked);
+        }));
     host_.after(connect_patience, [this, epoch] {
         if (epoch == commands_.epoch && !commands_.open) connect();
     });
 }
 
-void remote_store::connected(unsigned epoch, bool welcome) {
+void remote_store::connected(unsigned epoch, bool welcome, const reply& time, time_point asked) {
     if (epoch != commands_.epoch || commands_.open) return;
     if (!welcome) return fail_waiting();
+    options_.clocks->greet(time, asked, host_.time().now());
     commands_.open = true;
     commands_.opening = false;
     const std::deque<talk> ready = std::exchange(waiting_, {});

@@ -4,6 +4,7 @@
 #include "node.hpp"
 
 #include "engine/redis/contention_memory.hpp"
+#include "engine/redis/known_servers.hpp"
 #include "engine/redis/lease_dialogue.hpp"
 
 #include <holdfast/lease_store.hpp>
@@ -59,12 +60,13 @@ private:
     void dispatch(const talk& one);
     void hear_replies(const talk& one, unsigned trip, std::vector<reply> replies);
     void fail_trip(const talk& one, errc code, const std::string& why);
+    [[nodiscard]] bool outlasted(lease_dialogue& said);
     void finish_trip(const talk& one, std::span<result<reply>> replies);
     void confirm(const talk& one, result<lease_reply> meant);
     void answer(const talk& one, result<lease_reply> reply);
     void time_is_up(const talk& one);
     void connect();
-    void connected(unsigned epoch, bool welcome);
+    void connected(unsigned epoch, bool welcome, const reply& time, time_point asked);
     void fail_waiting();
     [[nodiscard]] unsigned server() const;
     void subscribe();
@@ -85,6 +87,7 @@ private:
     const std::optional<unsigned> only_node_;
     const std::string channel_;
     contention_memory contended_;
+    known_servers servers_;
     push_handler handler_;
     line commands_;
     line ear_;

@@ -133,6 +133,12 @@ struct servers_disturbed {
     moment at;
 };
 
+/// A server's clock was set, forward or (negative) back.
+struct clock_set {
+    moment at;
+    duration by;
+};
+
 /// A child of fork() could do what it must not.
 struct child_misbehaved {
     moment at;

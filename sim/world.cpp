@@ -18,6 +18,7 @@ command_lease_options options_for(const plan& p) {
     command_lease_options options;
     // A quorum's servers say at the connect that they stand aside.
     if (p.servers != shape::quorum) options.quarantine = p.quarantine;
+    if (p.servers == shape::quorum) options.furthest_floor = p.quarantine;
     options.replicas = p.replicas;
     // What too few have confirmed must be said while the lease lasts and its caller waits: later it
     // would be worth nothing in any case.
@@ -44,8 +45,14 @@ world::~world() = default;
 
 void world::populate() {
     const bool forgets = plan_.has(fault::node_loss) || plan_.servers == shape::replicated;
+    chance apart(plan_.seed, 8);
     for (unsigned i = 0; i < plan_.nodes; ++i) {
-        const duration offset = draw_.between(-5ms, 5ms);
+        duration offset = draw_.between(-5ms, 5ms);
+        // Some of them, and those by less and by more than a quarantine.
+        if (plan_.has(fault::skew) && apart.coin()) {
+            const moment most = 4 * (plan_.quarantine + plan_.ttl_most);
+            offset += apart.between(-most, most);
+        }
         const std::int64_t drift = draw_drift(draw_, plan_.drift_ppm);
         servers_.push_back(std::make_unique<node>(time_, draw_.next(), offset, drift));
         servers_.back()->keep_images(forgets || plan_.has(fault::node_crash));
@@ -66,6 +73,12 @@ std::shared_ptr<process> world::make_program() {
 void world::replace_program(std::size_t index) {
     programs_[index]->crash();
     programs_[index] = make_program();
+    programs_[index]->start();
+}
+
+void world::close_program(std::size_t index) {
+    programs_[index]->close_client();
+    closed_.push_back(std::exchange(programs_[index], make_program()));
     programs_[index]->start();
 }
 
@@ -189,7 +202,8 @@ void world::confirm(const confirm_parcel& what, std::function<void(unsigned)> an
                });
 }
 
-void world::connect(const call_parcel& what, std::function<void(bool welcome)> answered) {
+void world::connect(const call_parcel& what,
+                    std::function<void(bool welcome, const reply& time)> answered) {
     const network::parcel back{what.process, what.node, direction::to_program};
     const auto act = [this, back, what, answered](node& there) {
         if (!there.is_master) return;  // who asks for a master hangs up, and looks again
@@ -198,11 +212,13 @@ void world::connect(const call_parcel& what, std::function<void(bool welcome)> a
             const wire_batch ask{{.words = stand_aside_command(what.stand_aside)}};
             welcome = !there.carry_out(ask).front().is_error();
         }
-        if (welcome && what.raises_fences) {
-            const wire_batch raise{{.words = raise_fence_command()}};
-            static_cast<void>(there.carry_out(raise));
+        reply time;
+        if (welcome) {
+            const wire_batch last{
+                {.words = what.raises_fences ? raise_fence_command() : time_command()}};
+            time = there.carry_out(last).front();
         }
-        net_.carry(back, [answered, welcome] { answered(welcome); });
+        net_.carry(back, [answered, welcome, time] { answered(welcome, time); });
     };
     net_.carry({what.process, what.node, direction::to_server},
                [this, act, node = what.node, incarnation = what.incarnation] {
@@ -263,10 +279,7 @@ void world::restart_server(unsigned number, moment down, std::optional<moment> l
     const moment died = now();
     there.crash();
     disturb_servers();
-    for (const auto& one : programs_) {
-        one->after(draw_.between(0ms, 30ms),
-                   [one = one.get(), number] { one->server_gone(number); });
-    }
+    end_connections(number);
     time_.after(down, [&there, died, lost] {
         if (lost && *lost == moment::max()) {
             there.start_empty();
@@ -311,12 +324,18 @@ void world::take_over(unsigned to, moment decided, moment old_goes_on) {
     });
 }
 
-void world::depose(unsigned number) {
-    servers_[number]->is_master = false;
-    for (const auto& one : programs_) {
+void world::end_connections(unsigned number) {
+    const auto end = [&](const std::shared_ptr<process>& one) {
         one->after(draw_.between(0ms, 30ms),
                    [one = one.get(), number] { one->server_gone(number); });
-    }
+    };
+    std::ranges::for_each(programs_, end);
+    std::ranges::for_each(closed_, end);
+}
+
+void world::depose(unsigned number) {
+    servers_[number]->is_master = false;
+    end_connections(number);
 }
 
 bool world::run() {
@@ -346,6 +365,7 @@ bool world::run() {
     }
     std::uint64_t open = 0;
     for (const auto& one : programs_) open += one->calls_open();
+    for (const auto& one : closed_) open += one->calls_open();
     judges_.see(seen::world_ended{now(), left_on_servers(), open});
     return true;
 }

@@ -72,7 +72,8 @@ public:
         bool raises_fences;
         moment stand_aside{0};  ///< A server that was restarted since then refuses.
     };
-    void connect(const call_parcel& what, std::function<void(bool welcome)> answered);
+    void connect(const call_parcel& what,
+                 std::function<void(bool welcome, const reply& time)> answered);
     struct subscribe_parcel {
         unsigned process;
         unsigned node;
@@ -99,6 +100,7 @@ public:
     // What a nemesis does.
     void restart_server(unsigned number, moment down, std::optional<moment> lost);
     void replace_program(std::size_t index);
+    void close_program(std::size_t index);
     void disturb_servers();
     void fail_over(unsigned to, moment old_goes_on);
     void note_step_back(moment by) { stepped_back_ += by; }
@@ -120,6 +122,8 @@ private:
                    std::function<void()> refused);
     void note_arrival(const lease_request& request, unsigned node, bool awaited);
 
+    void end_connections(unsigned number);
+
     const plan& plan_;
     const command_lease_options options_;
     court& judges_;
@@ -128,6 +132,7 @@ private:
     chance draw_;
     std::vector<std::unique_ptr<node>> servers_;
     std::vector<std::shared_ptr<process>> programs_;
+    std::vector<std::shared_ptr<process>> closed_;  ///< They give back what they had, and no more.
     std::uint64_t numbers_ = 0;
     unsigned processes_ = 0;
     unsigned master_ = 0;

@@ -9,7 +9,7 @@
 namespace holdfast::app {
 namespace {
 
-std::string_view variable(const char* name) {
+std::string_view setting_of(const char* name) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
     return value == nullptr ? std::string_view{} : std::string_view(value);
 }
@@ -33,8 +33,8 @@ std::string_view code_of(paint colour) {
 
 terminal terminal::of(int descriptor) {
     terminal seen;
-    seen.interactive_ = ::isatty(descriptor) == 1 && variable("TERM") != "dumb";
-    seen.colour_ = seen.interactive_ && variable("NO_COLOR").empty();
+    seen.interactive_ = ::isatty(descriptor) == 1 && setting_of("TERM") != "dumb";
+    seen.colour_ = seen.interactive_ && setting_of("NO_COLOR").empty();
     winsize size{};
     if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) {
         if (size.ws_col > 0) seen.width_ = size.ws_col;

@@ -27,6 +27,13 @@
 /// A client of one engine: where everything starts.
 namespace holdfast {
 
+/// What to do when an engine's clock was set forward by more than a holder allows for: leases that
+/// were not renewed since may be over there before their time.
+enum class clock_step_policy : std::uint8_t {
+    jeopardy,  ///< They are in jeopardy and renewed at once: the engine knows which are left.
+    lose       ///< They are lost at once (`expired`), and given back.
+};
+
 struct client_options {
     /// How long one request to the engine may take before its outcome is called unknown. Short
     /// enough to retry several times within the default ttl.
@@ -39,6 +46,12 @@ struct client_options {
     /// that is further away than this. Nothing of ours rests on the time of day but the fences of a
     /// server that lost its data; 2 s is a good bound for machines that should have the same time.
     duration max_clock_offset = duration::zero();
+
+    /// A step is noticed by a renewal, of any lease of this client on that server. Most steps are
+    /// shorter than what is left of a lease, and the engine tells within a round trip: so nothing
+    /// is given up for a suspicion, unless you say so. Either way the step is counted
+    /// (client_statistics::clock_steps) and the observer hears of it.
+    clock_step_policy on_clock_step = clock_step_policy::jeopardy;
 
     /// Who is told what happens to this client's leases; nobody unless you set it.
     lease_observer observer = {};
@@ -113,6 +126,16 @@ public:
     [[nodiscard]] std::vector<result<lease>> acquire_each(
         std::initializer_list<std::string_view> names, const acquire_options& options = {});
 
+    /// Takes up a lease that another process has detached, with its fence; from now on it is
+    /// renewed and released here. It runs for `ttl` from now, and `max_hold`, `renewal`, `drift`
+    /// and `listener` count as for an acquire; it never waits.
+    /// Errors: lease_lost (its time was over, it was taken away, or somebody adopted it before),
+    /// invalid_argument, unsupported; unavailable, outcome_unknown: it is not held here, and what
+    /// may have been adopted is given back in the background.
+    /// Blocks: one trip.
+    [[nodiscard]] result<lease> adopt(const lease_token& token,
+                                      const acquire_options& options = {});
+
     [[nodiscard]] capabilities can() const noexcept;
 
     /// The engine as one that carries out Redis commands; null if it is not one.
@@ -156,9 +179,15 @@ public:
     [[nodiscard]] result<clock_comparison> compare_clocks();
 
     /// Gives back everything that is still held, and ends all waits with invalid_argument. Leases
-    /// that are still in someone's hands are lost, with the reason `closed`.
+    /// that are still in someone's hands are lost, with the reason `closed`. When it returns, the
+    /// engine has nothing of this client any more, whatever was under way: not a lease, not a place
+    /// in line. A call of another thread that the engine keeps waiting for longer than
+    /// close_timeout gives back what it gets before it returns. A second call does nothing.
+    /// Errors: outcome_unknown (the engine did not answer in time: the detail says how many leases
+    /// and places were not given back; they end by their ttl, and are counted in
+    /// client_statistics::left_to_ttl).
     /// Blocks: at most close_timeout, and for what the observer and callbacks of lost() still do.
-    void close();
+    result<void> close();
 
 private:
     friend class holdfast::mutex;

@@ -57,7 +57,9 @@ struct client_statistics {
     std::uint64_t failed = 0;       ///< Acquires that ended with the engine's trouble.
     std::uint64_t released = 0;     ///< Given back by release() or a destructor.
     std::uint64_t renewed = 0;      ///< Renewals that succeeded.
-    std::uint64_t renewal_failures = 0;      ///< Renewals that did not (each is retried).
+    std::uint64_t renewal_failures = 0;  ///< Renewals that did not (each is retried).
+    /// How often an engine's clock was found to have been set, forward or back.
+    std::uint64_t clock_steps = 0;
     std::uint64_t lost = 0;                  ///< Leases lost, for whatever reason.
     std::uint64_t held = 0;                  ///< Held now.
     std::uint64_t waiting = 0;               ///< Waiting now.
@@ -68,6 +70,9 @@ struct client_statistics {
     duration_histogram waiting_time;         ///< Of acquires that stood in line and were granted.
     duration_histogram renewal_slack;        ///< How long before its deadline a renewal came.
     std::uint64_t observations_dropped = 0;  ///< Events that the observer was too slow for.
+    /// What could not be given back and ends by its ttl: the engine did not answer before close()
+    /// was over, or 100,000 acquires whose outcome is unknown were being undone already.
+    std::uint64_t left_to_ttl = 0;
 };
 
 }  // namespace holdfast

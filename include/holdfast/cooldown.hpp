@@ -34,12 +34,13 @@ public:
 
     /// Begins a window, unless one runs. A refusal changes nothing. `retry_after` is `never` for a
     /// key that another program set without an expiry.
-    /// Errors: invalid_argument (key or options), unsupported, corrupt (a key of another type);
+    /// Errors: invalid_argument (key or options; prefix and key are a key of Holdfast's own),
+    /// unsupported, corrupt (a key of another type, a once's or a lock's; it stays as it is);
     /// unavailable, timed_out: not begun; outcome_unknown: perhaps begun.
     /// Blocks: one trip, at most `timeout`.
     [[nodiscard]] result<decision> take(std::string_view key);
 
-    /// Ends a window early.
+    /// Ends a window early, whoever began it.
     /// Errors, Blocks: as take().
     [[nodiscard]] result<void> clear(std::string_view key);
 

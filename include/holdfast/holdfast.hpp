@@ -14,6 +14,7 @@
 #include <holdfast/latch.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_set.hpp>
+#include <holdfast/lease_token.hpp>
 #include <holdfast/limit.hpp>
 #include <holdfast/lock_manager.hpp>
 #include <holdfast/mutex.hpp>

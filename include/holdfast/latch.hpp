@@ -16,9 +16,12 @@
 ///     auto left = ready.count_down();             // each of three servers, when it is warm
 ///     auto all = ready.wait({.wait = 2min});      // whoever must not begin before
 ///
-/// The first that touches it makes it; all others must name the same count. It does not start over:
-/// give the next round a name of its own. Without a touch (an arrival, or somebody's look) it is
-/// forgotten after `life`, counted down or not.
+/// The first that touches it makes it; all others must name the same count. It does not start over
+/// by itself: give the next round a name of its own, or reset() it. Without a touch (an arrival, or
+/// somebody's look) it is forgotten after `life`, counted down or not.
+///
+/// Whoever waits is woken by a message. On an engine without messages (sqlite:) it looks instead:
+/// first after a millisecond, then after a quarter of the time it has waited, at most 50 ms.
 namespace holdfast {
 
 struct latch_options {
@@ -26,7 +29,7 @@ struct latch_options {
     /// keeps it alive. 1 ms to 366 days.
     duration life = std::chrono::hours(1);
 
-    /// Before every name: `latch:` and the name `warm` make the key `latch:warm`.
+    /// Before every name: `latch:` and the name `warm` make the key `latch:{warm}:4:latch`.
     std::string prefix = "latch:";
 
     /// How long the engine may take to answer.
@@ -62,7 +65,8 @@ public:
     [[nodiscard]] result<bool> try_wait();
 
     /// Waits until all have arrived. An engine that is away is waited for, too.
-    /// Errors: timed_out, cancelled; invalid_argument, unsupported, corrupt, denied as
+    /// Errors: timed_out; cancelled, by the stop token, or because the latch was reset, removed or
+    /// forgotten before all had arrived; invalid_argument, unsupported, corrupt, denied as
     /// count_down(). If the engine was away when the time ran out, its own error.
     /// Blocks: for at most `wait`, plus one `timeout`. Cancellation: by the stop token.
     [[nodiscard]] result<void> wait(const latch_wait& how = {});
@@ -70,9 +74,32 @@ public:
     /// Counts n down, then waits. If that was counted and the wait failed, it stays counted.
     [[nodiscard]] result<void> arrive_and_wait(std::uint32_t n = 1, const latch_wait& how = {});
 
+    /// Begins a new round, with this latch's count: all are missing again, whatever has arrived.
+    /// The count may be another one than before. Whoever waits for the round before is told:
+    /// `cancelled`, or success if that round had opened. An arrival whose answer was lost and that
+    /// is asked for again after a reset counts in the new round.
+    /// Errors, Blocks: as count_down(), but for the count.
+    [[nodiscard]] result<void> reset();
+
+    /// Deletes it; the next touch makes another one. Answers whether there was one. Whoever waits
+    /// is told as by reset(); for that, what is left of it stays in the engine for ten seconds.
+    /// Errors, Blocks: as reset().
+    [[nodiscard]] result<bool> remove();
+
 private:
+    /// What a touch answers.
+    struct standing {
+        std::uint32_t missing = 0;
+        std::string round;
+    };
+    enum class keep : std::uint8_t { prolong, as_it_is };
+
     [[nodiscard]] result<void> ready() const;
-    [[nodiscard]] result<std::uint32_t> touch(std::uint32_t n, duration timeout);
+    /// `round`: the one that is waited for, empty for whichever there is.
+    [[nodiscard]] result<standing> touch(std::uint32_t n, std::string_view round, keep life);
+    [[nodiscard]] result<standing> arrive(std::uint32_t n);
+    [[nodiscard]] result<void> wait_for(std::string round, const latch_wait& how);
+    [[nodiscard]] result<bool> end_round(std::uint32_t next_count);
     [[nodiscard]] std::string channel() const;
 
     command_place where_;

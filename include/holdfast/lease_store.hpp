@@ -4,6 +4,8 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_info.hpp>
 #include <holdfast/lease_mode.hpp>
+#include <holdfast/lease_request.hpp>
+#include <holdfast/lease_token.hpp>
 #include <holdfast/names.hpp>
 #include <holdfast/push_wait.hpp>
 
@@ -22,115 +24,6 @@
 /// (name, owner), so a retry after a lost reply is safe; a batch is a span; a quorum is a store
 /// made of stores; and a simulator can lose, delay and repeat the same values.
 namespace holdfast {
-
-/// A waiter's place in line, as the engine gave it. Handed back at the next look, so that the place
-/// is kept even if the engine forgot the line. 0: not in line yet.
-struct line_ticket {
-    std::uint64_t value = 0;
-    friend auto operator<=>(const line_ticket&, const line_ticket&) = default;
-};
-
-namespace ask {
-
-/// What to do when someone else holds it.
-enum class when_busy : std::uint8_t { refuse, stand_in_line };
-
-/// Grants the name to the owner, or (again) says who has it first. Repeating it for an owner that
-/// holds the name renews, and answers a fence of this holder's: never below the one before. An
-/// owner that shares it cannot hold it exclusively before it lets go, and a name is not held by
-/// permits and in another mode at once: both are invalid_argument.
-struct acquire {
-    lock_name name;
-    owner_token owner;
-    lease_mode mode;
-    duration ttl;
-    when_busy otherwise = when_busy::refuse;
-    line_ticket ticket;
-    /// How many further fences to reserve after the granted one, for passing the lease on locally.
-    std::uint32_t spare_fences = 0;
-    /// Takes a free name before those in line, and leaves it to the quickest when it is told that
-    /// the name is free. More throughput, no fairness.
-    bool barge = false;
-    /// Not 0: the owner holds the name exclusively, with this fence, and wants to share it from now
-    /// on. It keeps its fence, and those in line who share come in at once. `lost` if it does not
-    /// hold the name; an engine that cannot tell answers a higher fence.
-    fencing_token turns = {};
-    /// The engine may know this owner from an earlier request, whose answer was lost or was no
-    /// grant: it may stand in line, or hold the name.
-    bool again = false;
-};
-
-/// Makes the lease run for `ttl` from now, if the owner still holds it. Never shortens it.
-struct renew {
-    lock_name name;
-    owner_token owner;
-    lease_mode mode;
-    duration ttl;
-    /// As granted, for whoever lists the names. 0: not told.
-    fencing_token fence = {};
-    /// Every fence that is given for the name from now on is above this one. 0: as they come. A
-    /// quorum asks for it, whose fence may be another server's.
-    fencing_token floor = {};
-};
-
-/// Ends the owner's lease and hands the name to the next in line.
-struct release {
-    lock_name name;
-    owner_token owner;
-    lease_mode mode;
-    /// Ends only a grant whose fence is not above this one, so that it cannot end a later grant of
-    /// the same owner, however late it comes. 0: whatever the owner holds.
-    fencing_token only = {};
-};
-
-/// Ends whatever the owner has here: its place in line, or a lease that was handed to it meanwhile.
-struct leave {
-    lock_name name;
-    owner_token owner;
-    lease_mode mode;
-};
-
-}  // namespace ask
-
-namespace answer {
-
-struct granted {
-    fencing_token fence;
-    duration ttl;
-};
-
-/// Someone else holds it. For a waiter: when to look again if no grant has been pushed by then.
-struct busy {
-    duration look_after;
-    std::uint32_t ahead = 0;
-    line_ticket ticket;
-    /// No fence above this one had been given for the name when this was answered; 0 if the engine
-    /// cannot say. A push with a fence not above it is older than this answer: it travelled slower
-    /// and means nothing now.
-    fencing_token latest;
-};
-
-struct renewed {
-    duration ttl;
-};
-
-/// Released or left; `found` is false if there was nothing (any more).
-struct released {
-    bool found = true;
-};
-
-/// The owner does not hold the name (any more).
-struct lost {
-    /// The words of whoever evicted it; empty if nobody did.
-    std::string reason;
-};
-
-}  // namespace answer
-
-using lease_request = std::variant<ask::acquire, ask::renew, ask::release, ask::leave>;
-/// `lost` comes first, so that an answer nobody filled in means that nothing is held.
-using lease_reply =
-    std::variant<answer::lost, answer::granted, answer::busy, answer::renewed, answer::released>;
 
 /// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's
 /// last answered look, for `ttl` from that moment. A `ttl` of zero: nothing is held yet, ask now.
@@ -195,6 +88,9 @@ public:
     /// As command_engine::hear_pushes(), for a thread that waits for the push of its grant.
     [[nodiscard]] virtual bool hear_pushes(const push_wait& wait);
 
+    /// Waits until what was submitted is answered, at most until `until`: a client closes.
+    virtual void settle(time_point until);
+
     /// The engine's time of day. Errors: unsupported, unavailable, …
     [[nodiscard]] virtual result<wall_time> time_of_day(time_point give_up);
 
@@ -225,6 +121,13 @@ public:
     /// Errors: unsupported, unavailable, outcome_unknown, …
     [[nodiscard]] virtual result<std::uint32_t> evict(const lock_name& name,
                                                       std::string_view reason, time_point give_up);
+
+    /// What `from` holds is held by `to` from now on, in one step, with the same fence; it runs for
+    /// `ttl` from now, and is never shortened. Idempotent by both owners. Answers `renewed`, or
+    /// `lost` if neither holds it.
+    /// Errors: unsupported, unavailable, outcome_unknown, …
+    [[nodiscard]] virtual result<lease_reply> adopt(const lease_adoption& asked,
+                                                    time_point give_up);
 
     /// Those from whom the name was taken so and who may not have heard of it yet: they are kept
     /// for about as long as their leases would have run, some engines a minute more.

@@ -23,9 +23,16 @@
 namespace holdfast {
 
 class client;
+struct lease_observer;
 
 /// No limit of time.
 inline constexpr duration forever = duration::max();
+
+/// Who makes a lease run longer than its first ttl.
+enum class renewals : std::uint8_t {
+    automatic,  ///< The client's keeper, until it is released.
+    off         ///< Nobody but lease::renew(): a fixed lease time.
+};
 
 struct acquire_options {
     /// How long a holder that is never heard of again blocks the others. It is renewed at a third
@@ -37,7 +44,20 @@ struct acquire_options {
 
     /// The longest time one holding may be renewed for: a task that never ends must not hold for
     /// ever. Unlimited by default, because cutting a task short is worse unless you planned for it.
+    /// No renewal makes the engine's lease run longer than this, but for the margin for drift.
     duration max_hold = forever;
+
+    /// `off` for a lease that ends `ttl` after it was granted unless you renew it yourself: lost()
+    /// fires then as for any other. The keeper still asks now and then whether it is ours, which
+    /// does not make it run longer. Automatic by default: a task that takes longer than expected is
+    /// the usual reason for two holders.
+    renewals renewal = renewals::automatic;
+
+    /// How far this machine's clock and the engine's may drift apart over one ttl: so much earlier
+    /// than the engine, and 2 ms for rounding, the holder stops believing in its lease. 1 % of the
+    /// ttl by default, which is a hundred times what a clock that is kept in time does. Refused if
+    /// nothing is left of the ttl.
+    std::optional<duration> drift = {};
 
     /// How often the lease may pass from one waiter of this client to the next without the engine,
     /// each with a fence of its own, before other processes get their turn. Zero is fair to them;
@@ -48,6 +68,10 @@ struct acquire_options {
     /// the name is free, not handed it. The quickest wins: more throughput on a hot name, but who
     /// waits may wait for long. Others who do not barge are still handed it in their turn.
     bool barging = false;
+
+    /// Who hears what happens to this lease alone, as the observer of a client hears it of all
+    /// (observer.hpp): `.listener = holdfast::listen({.lost = …})`. Nobody by default.
+    std::shared_ptr<const lease_observer> listener = {};
 
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};
@@ -89,6 +113,11 @@ public:
     void acquire_async(acquire_completion done);
     void acquire_async(const acquire_options& options, acquire_completion done);
 
+    /// Is it held by anyone now, in whatever mode, also by another program? The answer is old when
+    /// you read it: to do something only if it is free, use try_acquire().
+    /// Errors, Blocks: as client::inspect().
+    [[nodiscard]] result<bool> is_locked() const;
+
     /// As client::inspect() and client::evict() of its name.
     [[nodiscard]] result<std::optional<lease_info>> inspect() const;
     [[nodiscard]] result<std::uint32_t> evict(std::string_view reason) const;
@@ -100,12 +129,13 @@ public:
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
         return lock_within(std::chrono::ceil<duration>(wait));
     }
-    /// Does not throw: if the lease was lost meanwhile, there is nothing left to unlock.
-    /// Requires: this thread has locked it.
+    /// Does not throw: if the lease was lost meanwhile, there is nothing left to unlock. By a
+    /// thread that has not locked it, it does nothing: nobody can take a lock from its holder.
     void unlock() noexcept;
 
-    /// The lease that this thread holds by the std face, for its fence and its lost().
-    /// Requires: this thread has locked it.
+    /// The lease that this thread holds by the std face, for its fence and its lost(). It ends with
+    /// unlock(): keep the fence, not the reference.
+    /// Errors: operation_not_permitted, as std::system_error, if this thread has not locked it.
     [[nodiscard]] const lease& current() const;
 
 private:

@@ -24,6 +24,8 @@ namespace holdfast {
 /// control characters. Errors: invalid_argument; the detail says what is wrong with it.
 [[nodiscard]] result<void> fit_reason(std::string_view text);
 
+class lease;
+
 /// What is held: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
 class lock_name {
 public:
@@ -36,6 +38,7 @@ public:
     friend auto operator<=>(const lock_name&, const lock_name&) = default;
 
 private:
+    friend class lease;  // one that was moved from has an empty name
     explicit lock_name(std::string_view text) : value_(text) {}
     std::string value_;
 };

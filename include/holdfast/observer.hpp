@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 /// Who is told what happens to the leases of a client: for logs, metrics and alarms.
 ///
@@ -18,9 +20,9 @@
 ///     }}});
 ///
 /// Set what you want to hear; what is not set costs nothing. Everything is told on one thread that
-/// the client keeps for its users' callbacks, in the order in which it happened for each lease,
-/// outside every lock of ours: an observer may use Holdfast, and what it throws ends there. It is
-/// told after the fact. To stop working, use the lease's own lost(), which is told first.
+/// the client keeps for its observer, in the order in which it happened for each lease, outside
+/// every lock of ours: an observer may use Holdfast, and what it throws ends there. It is told
+/// after the fact. To stop working, use the lease's own lost(), which never waits for an observer.
 ///
 /// Bounded: `observer_queue` events may wait for a slow observer; what comes then is dropped and
 /// counted in client_statistics::observations_dropped. The locks never wait for it.
@@ -31,7 +33,8 @@ enum class grant_path : std::uint8_t {
     at_once,      ///< Nobody else held it.
     looked,       ///< Waited, and found it free when it looked.
     handed_over,  ///< Waited, and the release before made it ours.
-    passed_on     ///< Waited behind another of this client, which passed it on.
+    passed_on,    ///< Waited behind another of this client, which passed it on.
+    adopted       ///< Came from another process, by client::adopt().
 };
 
 [[nodiscard]] std::string_view to_string(grant_path path) noexcept;
@@ -50,7 +53,7 @@ struct refused_event {
     duration waited;
 };
 
-/// Given back by release() or a destructor.
+/// Given back by release() or a destructor, or detached.
 struct released_event {
     lock_name name;
     fencing_token fence;
@@ -63,7 +66,8 @@ struct renewed_event {
     duration slack;  ///< How long before its deadline the renewal came.
 };
 
-/// The first renewal that failed; it is tried again until the deadline.
+/// The first renewal that failed, or the engine's clock was set forward; it is renewed again until
+/// the deadline.
 struct jeopardy_event {
     lock_name name;
     fencing_token fence;
@@ -78,6 +82,12 @@ struct lost_event {
     std::string text;  ///< The words of whoever took it away, if it was `broken`.
 };
 
+/// A renewal found that the engine's clock was set, as far as our own can tell.
+struct clock_step_event {
+    duration by;  ///< Forward, or (negative) back.
+};
+
+/// For a client, or as `acquire_options::listener` for the leases of one acquire.
 struct lease_observer {
     std::function<void(const acquired_event&)> acquired = {};
     std::function<void(const refused_event&)> refused = {};
@@ -85,6 +95,12 @@ struct lease_observer {
     std::function<void(const renewed_event&)> renewed = {};
     std::function<void(const jeopardy_event&)> jeopardy = {};
     std::function<void(const lost_event&)> lost = {};
+    std::function<void(const clock_step_event&)> clock_stepped = {};
 };
+
+/// For `acquire_options::listener`.
+[[nodiscard]] inline std::shared_ptr<const lease_observer> listen(lease_observer to) {
+    return std::make_shared<const lease_observer>(std::move(to));
+}
 
 }  // namespace holdfast

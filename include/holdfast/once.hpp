@@ -62,7 +62,8 @@ public:
     explicit once(command_place where, once_options options = {});
 
     /// Am I the first? Safe to repeat inside: a lost answer is asked for again.
-    /// Errors: invalid_argument (key or options), unsupported, corrupt (a key of another type);
+    /// Errors: invalid_argument (key or options; prefix and key are a key of Holdfast's own),
+    /// unsupported, corrupt (a key of another type, a cooldown's or a lock's; it stays as it is);
     /// unavailable, timed_out: not claimed; outcome_unknown: perhaps, and nobody may be first until
     /// the window is over.
     /// Blocks: one trip, at most `timeout`.

@@ -35,7 +35,8 @@ enum class when_away : std::uint8_t {
 };
 
 struct rate_limiter_options {
-    /// Before every key. With several limits the key is `prefix{key}:name`, else `prefix` and key.
+    /// Before every key. What is stored also names the kind of rule, and the limit's name if there
+    /// are several: limiters that agree in all of these share a limit, all others are apart.
     std::string prefix = "limit:";
 
     /// How long the engine may take to answer. A limiter stands in the way of every request, so it
@@ -96,8 +97,8 @@ public:
 
     /// Takes n, or refuses and takes nothing. More than there ever is gets `never`.
     /// Errors: invalid_argument (n is 0, the key is no name, a rule that cannot be), unsupported,
-    /// corrupt (the key holds something else); and unless `away` says otherwise unavailable,
-    /// timed_out (not taken) and outcome_unknown (perhaps taken).
+    /// corrupt (the key holds something else, which stays); and unless `away` says otherwise
+    /// unavailable, timed_out (not taken) and outcome_unknown (perhaps taken).
     /// Blocks: one trip, at most `timeout`.
     [[nodiscard]] result<decision> take(std::string_view key, std::uint64_t n = 1);
 

@@ -44,10 +44,11 @@ public:
     /// are most_levels), invalid_argument (this handle was released or moved).
     [[nodiscard]] result<recursive_lease> acquire_again() const;
 
-    /// What the levels share: the name, the fence, held(), lost(), reason() ….
-    /// Requires: not released or moved.
+    /// What the levels share: the name, held(), lost(), reason() …. Of a handle that was released
+    /// or moved from it is an empty lease.
     [[nodiscard]] const lease& shared() const noexcept;
-    [[nodiscard]] fencing_token fence() const noexcept { return shared().fence(); }
+    /// Also after release(); 0 of a handle that was moved from.
+    [[nodiscard]] fencing_token fence() const noexcept { return fence_; }
     [[nodiscard]] bool held() const noexcept;
 
     /// How many levels there are now; 0 if this handle was released or moved.
@@ -64,6 +65,7 @@ private:
     void drop() noexcept;
 
     std::shared_ptr<holding> holding_;
+    fencing_token fence_;
 };
 
 /// Thread safety: all members may be called from any thread. Its client may be closed or destroyed
@@ -95,7 +97,7 @@ public:
     void unlock() noexcept;
 
     /// The lease that this thread holds by the std face.
-    /// Requires: this thread has locked it.
+    /// Errors: operation_not_permitted, as std::system_error, if this thread has not locked it.
     [[nodiscard]] const lease& current() const;
 
 private:

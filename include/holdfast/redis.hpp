@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -93,6 +94,9 @@ struct redis_options {
     /// Sent on every new connection before any other command; if one of them is refused, the
     /// connection is not used.
     std::vector<std::vector<std::string>> on_connect_commands;
+    /// Told of each answer to these, with the moments before they were sent and after they were
+    /// answered. Called on the client's own threads; must be short.
+    std::function<void(const reply& answer, time_point sent, time_point heard)> on_connect_answer;
 };
 
 /// What a redis:, rediss: or redis+unix: URL says.

@@ -33,7 +33,8 @@ public:
     /// Takes permits, all in one lease: its release gives all of them back. Waits as the options
     /// say; `local_passes` means nothing here.
     /// Errors, Blocks, Cancellation: as mutex::acquire(). invalid_argument: more permits than there
-    /// are; the name is held by a mutex. busy, too, if there are 10,000 holders. unsupported.
+    /// are, which the engine decides: after resize() its number counts, not the constructor's; the
+    /// name is held by a mutex. busy, too, if there are 10,000 holders. unsupported.
     [[nodiscard]] result<lease> acquire(std::uint32_t permits = 1);
     [[nodiscard]] result<lease> acquire(const acquire_options& options);
     [[nodiscard]] result<lease> acquire(std::uint32_t permits, const acquire_options& options);

@@ -60,6 +60,9 @@ public:
     void acquire_async(const acquire_options& options, acquire_completion done);
     void acquire_shared_async(const acquire_options& options, acquire_completion done);
 
+    /// As mutex::is_locked(): is it held by anyone now, by a reader or a writer?
+    [[nodiscard]] result<bool> is_locked() const;
+
     /// The std face, for std::unique_lock and std::shared_lock. Errors, as std::system_error:
     /// whatever acquire() answers; resource_deadlock_would_occur, if this thread holds it already,
     /// in either way: there is no way from reader to writer.
@@ -75,17 +78,18 @@ public:
     [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& wait) {
         return lock_within(std::chrono::ceil<duration>(wait), way::shared);
     }
-    /// Do not throw: if the lease was lost meanwhile, there is nothing left to unlock.
-    /// Requires: this thread has locked it so.
+    /// Do not throw: if the lease was lost meanwhile, there is nothing left to unlock. By a thread
+    /// that has not locked it, they do nothing.
     void unlock() noexcept;
     void unlock_shared() noexcept;
 
     /// From writer to reader, as lease::downgrade(). Errors, as std::system_error: whatever that
-    /// answers. Requires: this thread has locked it.
+    /// answers; operation_not_permitted, if this thread has not locked it.
     void unlock_and_lock_shared();
 
-    /// The lease that this thread holds by the std face, for its fence and its lost().
-    /// Requires: this thread has locked it.
+    /// The lease that this thread holds by the std face, for its fence and its lost(). It ends with
+    /// unlock(): keep the fence, not the reference.
+    /// Errors: operation_not_permitted, as std::system_error, if this thread has not locked it.
     [[nodiscard]] const lease& current() const;
 
 private:

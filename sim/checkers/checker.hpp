@@ -38,6 +38,7 @@ public:
     virtual void see(const seen::push_heard&) {}
     virtual void see(const seen::process_disturbed&) {}
     virtual void see(const seen::servers_disturbed&) {}
+    virtual void see(const seen::clock_set&) {}
     virtual void see(const seen::child_misbehaved&) {}
     virtual void see(const seen::resource_used&) {}
     virtual void see(const seen::process_idle&) {}

@@ -5,6 +5,7 @@
 
 #include <holdfast/error.hpp>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace holdfast::sim {
@@ -106,6 +107,10 @@ void scribe::see(const seen::process_disturbed& e) {
 }
 void scribe::see(const seen::servers_disturbed& e) {
     write(e.at, "servers are disturbed");
+}
+void scribe::see(const seen::clock_set& e) {
+    write(e.at, "a server's clock is set by {}",
+          std::chrono::round<std::chrono::milliseconds>(e.by));
 }
 void scribe::see(const seen::resource_used& e) {
     write(e.at, "holding {} {} {} with fence {}: {}", e.holding, e.writes ? "writes" : "reads",

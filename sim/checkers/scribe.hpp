@@ -24,6 +24,7 @@ public:
     void see(const seen::push_heard& e) override;
     void see(const seen::process_disturbed& e) override;
     void see(const seen::servers_disturbed& e) override;
+    void see(const seen::clock_set& e) override;
     void see(const seen::resource_used& e) override;
 };
 

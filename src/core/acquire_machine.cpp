@@ -22,12 +22,16 @@ constexpr duration leaving_time = 100ms;
 // A lost push costs a waiter no more than this.
 constexpr duration longest_look = 1s;
 
+// A request that has less time than this may fail for want of it.
+constexpr duration telling_time = 50ms;
+
 constexpr duration first_pause = 10ms;
 constexpr duration longest_pause = 500ms;
 
 }  // namespace
 
-acquire_machine::acquire_machine(acquire_plan plan) : plan_(std::move(plan)) {}
+acquire_machine::acquire_machine(acquire_plan plan)
+    : plan_(std::move(plan)), waited_(plan_.waited) {}
 
 bool acquire_machine::stands_in_line() const noexcept {
     return plan_.wait_until != time_point::min();
@@ -72,7 +76,7 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
     const time_point from = mutation("believed_from_the_reply") ? now : sent_;
-    const time_point end = believed_until(from, given.ttl);
+    const time_point end = believed_until(from, given.ttl, plan_.drift);
     if (now >= end && !mutation("late_grant_is_believed")) {
         maybe_there_ = true;
         // Who has time asks again: whatever is left of it is renewed.
@@ -84,7 +88,7 @@ acquire_machine::action acquire_machine::granted(const answer::granted& given, t
     }
     return finish{grant{.fence = given.fence,
                         .believed_until = end,
-                        .renew_at = renew_at(sent_, given.ttl),
+                        .renew_at = renew_at(sent_, given.ttl, plan_.drift),
                         .waited = waited_}};
 }
 
@@ -114,7 +118,19 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
         return leave(std::move(why), now);
     }
     if (unknown) maybe_there_ = true;
-    trouble_ = std::move(why);
+    // The last request of a wait gets what is left of it, perhaps nothing. That it failed says
+    // nothing about the engine, and that somebody else held the name was known before.
+    const bool last = stands_in_line() && later(now, first_pause) >= plan_.wait_until;
+    if (last && waited_ && !trouble_) {
+        return now < plan_.wait_until ? wait(plan_.wait_until) : leave(waited_in_vain(), now);
+    }
+    // A request that was cut short by the end of the wait tells less than the one before it.
+    const bool cut_short = stands_in_line() && plan_.wait_until - sent_ < telling_time;
+    if (!trouble_ || !cut_short) {
+        trouble_ = std::move(why);
+    } else if (unknown) {
+        trouble_->code = errc::outcome_unknown;
+    }
     if (mutation("another_owner_on_a_retry")) {
         std::string other(plan_.owner.value());
         other.back() = other.back() == '0' ? '1' : '0';
@@ -155,11 +171,11 @@ acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, 
     const bool stale = latest_.value != 0 && given.fence <= latest_;
     if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
     const time_point from = mutation("message_believed_from_its_arrival") ? now : not_before_;
-    const time_point end = believed_until(from, given.ttl);
+    const time_point end = believed_until(from, given.ttl, plan_.drift);
     if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
                         .believed_until = end,
-                        .renew_at = renew_at(not_before_, given.ttl),
+                        .renew_at = renew_at(not_before_, given.ttl, plan_.drift),
                         .waited = true,
                         .handed_over = true}};
 }

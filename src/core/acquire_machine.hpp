@@ -42,8 +42,12 @@ struct acquire_plan {
     std::uint32_t spare_fences = 0;
     /// Does not respect the line.
     bool barge = false;
+    /// What clocks may drift apart over a ttl; none: the usual share of it.
+    std::optional<duration> drift = {};
     /// Spreads retries of many clients: 0 to 255.
     std::uint8_t jitter = 0;
+    /// It has waited behind others of its client before.
+    bool waited = false;
 };
 
 /// What was granted, and how long it may be believed.
@@ -53,6 +57,7 @@ struct grant {
     time_point renew_at;
     bool waited = false;
     bool handed_over = false;
+    bool adopted = false;
 };
 
 class acquire_machine {

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/sha1.hpp"
 #include "core/submit_in_turn.hpp"
 
 #include <holdfast/command_engine.hpp>
-
-#include <boost/uuid/detail/sha1.hpp>
-#include <fmt/format.h>
 
 #include <utility>
 
 namespace holdfast {
 namespace {
-
-std::string sha1_of(std::string_view text) {
-    boost::uuids::detail::sha1 hash;
-    hash.process_bytes(text.data(), text.size());
-    boost::uuids::detail::sha1::digest_type digest{};
-    hash.get_digest(digest);
-    std::string out;
-    for (const auto word : digest) out += fmt::format("{:08x}", word);
-    return out;
-}
 
 result<reply> checked(result<reply> answer) {
     if (answer && answer->is_error()) return std::unexpected(to_error(*answer));
@@ -29,7 +17,7 @@ result<reply> checked(result<reply> answer) {
 }  // namespace
 
 script::script(std::string source) {
-    std::string name = sha1_of(source);
+    std::string name = sha1_hex(source);
     text_ = std::make_shared<const text>(std::move(source), std::move(name));
 }
 

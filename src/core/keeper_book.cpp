@@ -51,19 +51,51 @@ duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) 
     const duration slack = lease.deadline.load() - now;
     const bool late = slack <= duration::zero() && !mutation("late_renewal_is_believed");
     if (lease.place == lease_state::nowhere || late) return slack;
+    if (!lease.extends()) {
+        lease.renew_at = renew_at(lease.renewal_sent, lease.ttl, lease.drift);
+        schedule(lease);
+        return duration::zero();
+    }
     const time_point from = mutation("renewal_believed_from_the_reply") ? now : lease.renewal_sent;
-    lease.deadline = std::min(believed_until(from, ttl), lease.hold_end);
-    lease.renew_at = renew_at(lease.renewal_sent, ttl);
-    lease_status shaky = lease_status::jeopardy;
-    lease.status.compare_exchange_strong(shaky, lease_status::held);
+    extend(lease, from, ttl);
+    lease.renew_at = renew_at(lease.renewal_sent, ttl, lease.drift);
+    lease.whole = true;
     schedule(lease);
     return slack;
+}
+
+// An engine never shortens a lease, so nothing that was believed before is taken back.
+void keeper_book::extend(lease_state& lease, time_point from, duration ttl) {
+    const time_point until = std::min(believed_until(from, ttl, lease.drift), lease.hold_end);
+    lease.deadline = std::max(lease.deadline.load(), until);
+    lease_status shaky = lease_status::jeopardy;
+    lease.status.compare_exchange_strong(shaky, lease_status::held);
+}
+
+bool keeper_book::extended(lease_state& lease, time_point sent, duration ttl, time_point now) {
+    if (lease.place == lease_state::nowhere || now >= lease.deadline.load()) return false;
+    extend(lease, sent, ttl);
+    lease.renew_at = renew_at(sent, ttl, lease.drift);
+    lease.whole = true;
+    schedule(lease);
+    return true;
+}
+
+duration keeper_book::ttl_to_ask(const lease_state& lease, time_point now) {
+    const duration ttl = lease.ttl;
+    if (lease.extends()) return ttl_until(lease.hold_end, now, ttl, lease.drift);
+    constexpr duration least = std::chrono::milliseconds(10);
+    return std::max<duration>(least, (lease.deadline.load() - now) / 2);
 }
 
 bool keeper_book::not_renewed(lease_state& lease, time_point now) {
     lease.renewing = false;
     if (lease.place == lease_state::nowhere) return false;
     lease.renew_at = later(now, renewal_retry(lease.ttl));
+    if (!lease.extends()) {
+        schedule(lease);
+        return false;
+    }
     lease_status steady = lease_status::held;
     const bool over = now >= lease.deadline.load();  // its loss is the news then
     const bool news = !over && lease.status.compare_exchange_strong(steady, lease_status::jeopardy);
@@ -74,9 +106,48 @@ bool keeper_book::not_renewed(lease_state& lease, time_point now) {
 bool keeper_book::refused(lease_state& lease, std::string_view why) {
     lease.renewing = false;
     if (lease.place == lease_state::nowhere) return false;
+    if (lease.turning && why.empty()) return false;
     take(lease.place);
     lease.loss_text = why;
     return lease.end(lease_status::lost, why.empty() ? loss_reason::taken : loss_reason::broken);
+}
+
+void keeper_book::begin_turn(lease_state& lease) {
+    if (lease.place == lease_state::nowhere) return;
+    lease.turning = true;
+    schedule(lease);
+}
+
+void keeper_book::end_turn(lease_state& lease) {
+    lease.turning = false;
+    if (lease.place != lease_state::nowhere) schedule(lease);
+}
+
+std::vector<keeper_book::entry> keeper_book::doubt_all_but(const lease_state& known,
+                                                           time_point now) {
+    std::vector<entry> news;
+    const std::vector<entry> all = heap_;  // which is sifted below
+    for (const entry& lease : all) {
+        if (lease.get() == &known || lease->renewing) continue;
+        lease->renew_at = std::min(lease->renew_at, now);
+        schedule(*lease);
+        lease_status steady = lease_status::held;
+        if (lease->status.compare_exchange_strong(steady, lease_status::jeopardy)) {
+            news.push_back(lease);
+        }
+    }
+    return news;
+}
+
+std::vector<keeper_book::entry> keeper_book::lose_all_but(const lease_state& known) {
+    std::vector<entry> lost;
+    const std::vector<entry> all = heap_;
+    for (const entry& lease : all) {
+        if (lease.get() == &known || lease->renewing) continue;
+        take(lease->place);
+        if (lease->end(lease_status::lost, loss_reason::expired)) lost.push_back(lease);
+    }
+    return lost;
 }
 
 keeper_book::entry keeper_book::find(const owner_token& owner) const {
@@ -91,7 +162,8 @@ std::vector<keeper_book::entry> keeper_book::drain() {
 
 void keeper_book::schedule(lease_state& lease) {
     const time_point deadline = lease.deadline.load();
-    lease.next = lease.renewing ? deadline : std::min(lease.renew_at, deadline);
+    const bool waits = lease.renewing || lease.turning;
+    lease.next = waits ? deadline : std::min(lease.renew_at, deadline);
     sift_up(lease.place);
     sift_down(lease.place);
 }

@@ -41,8 +41,16 @@ public:
     /// their status says lost. At most `most` renewals at once; next() is then in the past.
     [[nodiscard]] work due(time_point now, std::size_t most);
 
-    /// The engine renewed it. Answers the slack: how long before its deadline the answer came.
+    /// The engine renewed it. Answers the slack: how long before its deadline the answer came; zero
+    /// if it was only asked whether the lease is still there.
     duration renewed(lease_state& lease, duration ttl, time_point now);
+
+    /// The engine renewed it because its holder asked, at `sent`. False if that came too late.
+    bool extended(lease_state& lease, time_point sent, duration ttl, time_point now);
+
+    /// What to ask the engine for when it is renewed: never for more than max_hold allows. One that
+    /// is not renewed is asked for so little that it does not run longer for it.
+    [[nodiscard]] static duration ttl_to_ask(const lease_state& lease, time_point now);
 
     /// No answer, or an engine in trouble: tried again until the deadline. True if it is the first
     /// failure and there is time to try again: the lease is in jeopardy now.
@@ -51,6 +59,20 @@ public:
     /// The engine says that it is not ours; with the words of whoever took it away, if someone did.
     /// True if that was news.
     bool refused(lease_state& lease, std::string_view why = {});
+
+    /// The engine may have ended any lease but this one, whose renewal was just answered. All that
+    /// no renewal is on its way for are due now, and in jeopardy; answers those for which that is
+    /// news.
+    [[nodiscard]] std::vector<entry> doubt_all_but(const lease_state& known, time_point now);
+
+    /// The same, but they are lost, and have left the book.
+    [[nodiscard]] std::vector<entry> lose_all_but(const lease_state& known);
+
+    /// A downgrade is on its way, which may overtake a renewal: until end_turn() the lease is not
+    /// renewed, and a refusal without words is not believed: it may speak of the mode that the
+    /// lease had before. The deadline holds. Both do nothing if it is not in the book.
+    void begin_turn(lease_state& lease);
+    void end_turn(lease_state& lease);
 
     /// The lease of that owner; null if it is not in the book. Looks at all of them.
     [[nodiscard]] entry find(const owner_token& owner) const;
@@ -61,6 +83,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
 private:
+    static void extend(lease_state& lease, time_point from, duration ttl);
     void schedule(lease_state& lease);
     void sift_up(std::size_t at);
     void sift_down(std::size_t at);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/validity.hpp"
+
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_store.hpp>
+#include <holdfast/observer.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -42,7 +47,7 @@ struct lease_state {
     const lock_name name;
     const owner_token owner;
     const lease_mode mode;
-    const duration ttl;
+    std::atomic<duration> ttl;
     const fencing_token fence;
 
     std::atomic<time_point> deadline{time_point::min()};
@@ -54,6 +59,15 @@ struct lease_state {
     time_point since = time_point::min();  ///< When it was granted.
     /// Set before it is handed out.
     time_point hold_end = time_point::max();
+    /// As acquire_options says it.
+    std::optional<duration> drift = {};
+    /// Whether the keeper renews it. If not, it is asked whether it is still ours, and no more.
+    bool renews = true;
+    /// Runs for the whole ttl already: what is handed over or passed on has to be made to. The
+    /// holder's own renewal sets it while the keeper prepares one.
+    std::atomic<bool> whole{true};
+    /// Who wants to hear of this lease alone; null for nobody.
+    std::shared_ptr<const lease_observer> listener = {};
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
@@ -64,6 +78,8 @@ struct lease_state {
     time_point next = time_point::max();
     time_point renewal_sent;
     bool renewing = false;
+    /// A downgrade is on its way: see keeper_book::begin_turn().
+    bool turning = false;
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
     std::size_t place = nowhere;
 
@@ -72,9 +88,25 @@ struct lease_state {
         return now == lease_status::held || now == lease_status::jeopardy;
     }
 
+    /// Takes over what users chose for a holding, when it becomes another state.
+    void take_choices(const lease_state& from) {
+        drift = from.drift;
+        renews = from.renews;
+        whole = from.whole.load();
+        listener = from.listener;
+    }
+
+    /// A renewal makes it run longer.
+    [[nodiscard]] bool extends() const noexcept { return renews || !whole; }
+
     /// Why it is lost when its time is over.
     [[nodiscard]] loss_reason reason_of_time() const noexcept {
         return deadline.load() >= hold_end ? loss_reason::max_hold : loss_reason::expired;
+    }
+
+    /// When no engine has it any more, whatever was on its way when it was lost.
+    [[nodiscard]] time_point gone_by() const noexcept {
+        return later(deadline.load(), longest_trace(ttl));
     }
 
     /// Ends the lease; true for the one caller that did.

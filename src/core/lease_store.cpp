@@ -3,6 +3,12 @@
 
 namespace holdfast {
 
+duration ttl_of(const lease_request& request) noexcept {
+    if (const auto* asked = std::get_if<ask::acquire>(&request)) return asked->ttl;
+    if (const auto* kept = std::get_if<ask::renew>(&request)) return kept->ttl;
+    return duration::zero();
+}
+
 // For stores whose exchange never waits long: it is carried out on the caller's thread.
 void lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                          reply_handler on_reply) {
@@ -15,6 +21,8 @@ bool lease_store::hear_pushes(const push_wait& /*wait*/) {
     return false;
 }
 
+void lease_store::settle(time_point /*until*/) {}
+
 result<wall_time> lease_store::time_of_day(time_point /*give_up*/) {
     return fail(errc::unsupported, "this engine does not tell the time of day");
 }
@@ -24,6 +32,10 @@ void lease_store::introduce(const client_id& /*id*/, const client_label& /*who*/
 result<std::optional<lease_info>> lease_store::inspect(const lock_name& /*name*/,
                                                        time_point /*give_up*/) {
     return fail(errc::unsupported, "this engine does not tell who holds a name");
+}
+
+result<lease_reply> lease_store::adopt(const lease_adoption& /*asked*/, time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine cannot give a lease another owner");
 }
 
 result<void> lease_store::resize(const lock_name& /*name*/, std::uint32_t /*permits*/,

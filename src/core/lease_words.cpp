@@ -33,6 +33,7 @@ std::string_view to_string(grant_path path) noexcept {
         case grant_path::looked: return "looked";
         case grant_path::handed_over: return "handed_over";
         case grant_path::passed_on: return "passed_on";
+        case grant_path::adopted: return "adopted";
     }
     return "unknown";
 }

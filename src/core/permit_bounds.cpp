@@ -19,9 +19,10 @@ std::optional<error> unfit_limit(std::uint32_t limit) {
 
 std::optional<error> unfit_permits(const lease_mode& mode) {
     if (auto why = unfit_limit(mode.limit)) return why;
-    if (mode.permits >= 1 && mode.permits <= mode.limit) return std::nullopt;
-    return error{errc::invalid_argument, fmt::format("{} permits at once of {}: it takes 1 to {}",
-                                                     mode.permits, mode.limit, mode.limit)};
+    if (mode.permits >= 1 && mode.permits <= most_permits) return std::nullopt;
+    return error{errc::invalid_argument,
+                 fmt::format("{} permits at once: it takes 1 to as many as there are, at most {}",
+                             mode.permits, most_permits)};
 }
 
 }  // namespace holdfast::detail

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/require.hpp"
+
 #include <holdfast/reply.hpp>
 
 #include <fmt/format.h>
@@ -97,6 +99,7 @@ std::string to_string(const reply& r) {
 }
 
 error to_error(const reply& r) {
+    detail::require(r.is_error(), "r.is_error()");
     std::string_view text = r.text();
     // A transaction that was given up is worth as much as the refusal that it names, if it does.
     constexpr std::string_view given_up = "EXECABORT Transaction discarded because of: ";

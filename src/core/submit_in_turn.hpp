@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/owned_command.hpp"
+#include "core/require.hpp"
 
 #include <holdfast/command_engine.hpp>
 
 #include <array>
-#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@ namespace holdfast::detail {
 
 struct turns {
     turns(std::span<const command> commands, time_point until) : give_up(until) {
-        assert(commands.size() <= what.size());
+        require(!commands.empty() && commands.size() <= what.size(), "1 to most_together commands");
         for (const command& c : commands) what[count++].emplace(command{c.args, repeat::never});
     }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 /// How long a holder may believe, and when it renews.
 ///
@@ -15,20 +16,36 @@
 /// slightly different speeds are allowed for by giving up a little earlier than that.
 namespace holdfast {
 
-/// What two clocks may drift apart over a lease: 1 %, and 2 ms for rounding.
-constexpr duration drift_allowance(duration ttl) {
+/// What two clocks may drift apart over a lease: 1 % unless the user says how much, and 2 ms for
+/// rounding.
+constexpr duration drift_allowance(duration ttl, std::optional<duration> drift = {}) {
     if (mutation("no_allowance_for_drift")) return duration::zero();
-    return ttl / 100 + std::chrono::milliseconds(2);
+    return drift.value_or(ttl / 100) + std::chrono::milliseconds(2);
 }
 
 /// Until when a lease may be believed in.
-constexpr time_point believed_until(time_point sent, duration ttl) {
-    return sent + ttl - drift_allowance(ttl);
+constexpr time_point believed_until(time_point sent, duration ttl,
+                                    std::optional<duration> drift = {}) {
+    return sent + ttl - drift_allowance(ttl, drift);
 }
 
-/// When a lease is renewed: early enough that two renewals in a row may fail.
-constexpr time_point renew_at(time_point sent, duration ttl) {
-    return sent + ttl / 3;
+/// When a lease is renewed: early enough that two renewals in a row may fail, also if much of it is
+/// given up for drift.
+constexpr time_point renew_at(time_point sent, duration ttl, std::optional<duration> drift = {}) {
+    return sent + (drift ? ttl - drift_allowance(ttl, drift) : ttl) / 3;
+}
+
+/// What a renewal asks for that must not outlive `end`: `ttl`, or as little as is still believed in
+/// until `end`.
+constexpr duration ttl_until(time_point end, time_point now, duration ttl,
+                             std::optional<duration> drift = {}) {
+    if (end == time_point::max()) return ttl;
+    constexpr duration least = std::chrono::milliseconds(10);
+    const duration left = std::max<duration>(end - now, duration::zero());
+    if (left >= ttl) return ttl;
+    const duration margin =
+        drift.value_or(left / 99 + std::chrono::microseconds(1)) + std::chrono::milliseconds(3);
+    return std::min(ttl, std::max(least, left + margin));
 }
 
 /// How long after a failed renewal the next try comes: some thirty tries fit into a ttl, but a

@@ -34,8 +34,8 @@ bool acquisition::stands_in_line() const noexcept {
     return options_.wait != duration::zero();
 }
 
-bool acquisition::takes_turns() const noexcept {
-    return stands_in_line() && mode_.type == lease_mode::kind::exclusive;
+bool acquisition::alone() const noexcept {
+    return mode_.type == lease_mode::kind::exclusive;
 }
 
 time_point acquisition::wait_until() const noexcept {
@@ -49,8 +49,7 @@ acquisition::action acquisition::start() {
     if (!stands_in_line()) return ask_engine();
     if (options_.stop.stop_possible()) stopping_.emplace(options_.stop, canceller{&me_});
     ++runtime_.count().waiting_for(mode_);
-    if (!takes_turns()) return ask_engine();
-    if (runtime_.lines().enter(name_, me_) == local_lines::turn::ask) return ask_engine();
+    if (runtime_.lines(mode_).enter(name_, me_) == local_lines::turn::ask) return ask_engine();
     stood_behind_ = true;
     seat_.emplace(runtime_.room(), owner_token::draw(runtime_.chance(), runtime_.id()), me_);
     return stand_behind();
@@ -86,14 +85,14 @@ acquisition::action acquisition::behind(const waiter::event& event) {
     const bool cancelled = std::holds_alternative<waiter::cancelled>(event);
     const time_point now = runtime_.time().now();
     if (!closed && !cancelled && now < wait_until()) {
-        runtime_.lines().check(name_, now);
+        runtime_.lines(mode_).check(name_, now);
         return stand_behind();
     }
     // If the turn came in this very moment it is in our hands, and goes on from there.
-    if (!runtime_.lines().leave(name_, me_)) {
+    if (!runtime_.lines(mode_).leave(name_, me_)) {
         const auto late = me_.happened();
         if (late && std::holds_alternative<waiter::passed>(*late)) return behind(*late);
-        runtime_.lines().next(name_);
+        runtime_.lines(mode_).next(name_);
     }
     --runtime_.count().waiting_for(mode_);
     if (closed) return refuse(lock_runtime::closed_error());
@@ -106,15 +105,18 @@ acquisition::action acquisition::ask_engine() {
     owner_token owner = owner_token::draw(runtime_.chance(), runtime_.id());
     // Any spread will do for retries: the owner is as random as a draw of its own.
     const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
-    machine_.emplace(acquire_plan{.name = name_,
-                                  .owner = std::move(owner),
-                                  .mode = mode_,
-                                  .ttl = options_.ttl,
-                                  .wait_until = wait_until(),
-                                  .request_timeout = runtime_.request_timeout(),
-                                  .spare_fences = takes_turns() ? options_.local_passes : 0,
-                                  .barge = options_.barging,
-                                  .jitter = jitter});
+    machine_.emplace(
+        acquire_plan{.name = name_,
+                     .owner = std::move(owner),
+                     .mode = mode_,
+                     .ttl = options_.ttl,
+                     .wait_until = wait_until(),
+                     .request_timeout = runtime_.request_timeout(),
+                     .spare_fences = stands_in_line() && alone() ? options_.local_passes : 0,
+                     .barge = options_.barging,
+                     .drift = options_.drift,
+                     .jitter = jitter,
+                     .waited = stood_behind_});
     if (stands_in_line()) {
         seat_.reset();
         seat_.emplace(runtime_.room(), machine_->plan().owner, me_);
@@ -136,18 +138,18 @@ result<lease> acquisition::settle(acquire_machine::finish&& end) {
     seat_.reset();
     const acquire_plan& plan = machine_->plan();
     if (end.leftover) runtime_.leave_in_background(plan);
-    if (end.outcome && stood_behind_) end.outcome->waited = true;
     auto got = end.outcome ? runtime_.hand_out(plan, *end.outcome, options_, asked_)
                            : refuse(std::move(end.outcome.error()));
-    if (stands_in_line()) --runtime_.count().waiting_for(mode_);
-    if (takes_turns() && (!got || !runtime_.occupy_line(*got, options_))) {
-        if (got || !mutation("forgets_those_behind_it")) runtime_.lines().next(name_);
+    if (!stands_in_line()) return got;
+    --runtime_.count().waiting_for(mode_);
+    if (!got || !alone() || !runtime_.occupy_line(*got, options_)) {
+        if (got || !mutation("forgets_those_behind_it")) runtime_.lines(mode_).next(name_);
     }
     return got;
 }
 
 result<lease> acquisition::refuse(error why) {
-    runtime_.report().refused(name_, why, runtime_.time().now() - asked_);
+    runtime_.report().refused(name_, why, runtime_.time().now() - asked_, options_.listener);
     if (runtime_.closed()) return std::unexpected(lock_runtime::closed_error());
     return std::unexpected(std::move(why));
 }

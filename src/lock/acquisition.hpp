@@ -13,10 +13,10 @@
 
 /// One acquire, from the call to its outcome, without a thread.
 ///
-/// One that wants the name alone stands behind the others of its client first (local_lines.hpp),
-/// then asks the engine by the machine of core/acquire_machine.hpp. One that shares, or takes
-/// permits, asks the engine at once and has a place of its own in the engine's line: what others of
-/// its client want may be had at the same time, and only the engine knows.
+/// One that waits stands behind the others of its client first (local_lines.hpp), then asks the
+/// engine by the machine of core/acquire_machine.hpp. Of those who want the name alone one asks at
+/// a time; of those who share it, or take permits, several do, each with a place of its own in the
+/// engine's line: they may be let in together, and only the engine knows.
 ///
 /// Each step says what to do next and does not wait, so there are two drivers and one acquisition:
 /// lock_runtime sleeps on the caller's thread, and the usher (usher.hpp) drives any number of them
@@ -58,8 +58,8 @@ private:
     };
 
     [[nodiscard]] bool stands_in_line() const noexcept;
-    /// It has the turn of its client, or waits for it.
-    [[nodiscard]] bool takes_turns() const noexcept;
+    /// It wants the name alone.
+    [[nodiscard]] bool alone() const noexcept;
     [[nodiscard]] time_point wait_until() const noexcept;
     [[nodiscard]] action stand_behind();
     [[nodiscard]] action behind(const waiter::event& event);

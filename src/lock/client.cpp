@@ -19,7 +19,7 @@ client::client(client&&) noexcept = default;
 
 client& client::operator=(client&& other) noexcept {
     if (this != &other) {
-        if (runtime_ != nullptr) runtime_->close();
+        if (runtime_ != nullptr) static_cast<void>(runtime_->close());
         runtime_ = std::move(other.runtime_);
         commands_ = std::move(other.commands_);
         chance_ = other.chance_;
@@ -28,7 +28,7 @@ client& client::operator=(client&& other) noexcept {
 }
 
 client::~client() {
-    if (runtime_ != nullptr) runtime_->close();
+    if (runtime_ != nullptr) static_cast<void>(runtime_->close());
 }
 
 mutex client::mutex(std::string_view name, acquire_options defaults) {
@@ -96,7 +96,8 @@ std::vector<result<lease>> client::acquire_each(std::span<const std::string_view
     }
     auto asked = runtime_->acquire_each(good, options);
     for (std::size_t i = 0; i < good.size(); ++i) {
-        if (!asked[i]) runtime_->report().refused(good[i], asked[i].error(), duration::zero());
+        if (asked[i]) continue;
+        runtime_->report().refused(good[i], asked[i].error(), duration::zero(), options.listener);
     }
     auto next = asked.begin();
     for (auto& why : bad) {
@@ -108,6 +109,11 @@ std::vector<result<lease>> client::acquire_each(std::span<const std::string_view
 std::vector<result<lease>> client::acquire_each(std::initializer_list<std::string_view> names,
                                                 const acquire_options& options) {
     return acquire_each(std::span(names.begin(), names.size()), options);
+}
+
+result<lease> client::adopt(const lease_token& token, const acquire_options& options) {
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
+    return runtime_->adopt(token, options);
 }
 
 capabilities client::can() const noexcept {
@@ -142,8 +148,8 @@ client_statistics client::statistics() const {
     return runtime_ == nullptr ? client_statistics{} : runtime_->statistics();
 }
 
-void client::close() {
-    if (runtime_ != nullptr) runtime_->close();
+result<void> client::close() {
+    return runtime_ == nullptr ? result<void>() : runtime_->close();
 }
 
 }  // namespace holdfast

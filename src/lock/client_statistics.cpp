@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/require.hpp"
+
 #include <holdfast/client_statistics.hpp>
 
 #include <cmath>
@@ -11,6 +13,7 @@ std::uint64_t duration_histogram::count() const noexcept {
 }
 
 duration duration_histogram::percentile(double share) const noexcept {
+    detail::require(share >= 0 && share <= 1, "0 <= share <= 1");
     const std::uint64_t all = count();
     if (all == 0) return duration::zero();
     const double wanted = std::ceil(share * static_cast<double>(all));

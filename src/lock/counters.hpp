@@ -48,6 +48,7 @@ struct counters {
     std::atomic<std::uint64_t> released{0};
     std::atomic<std::uint64_t> renewed{0};
     std::atomic<std::uint64_t> renewal_failures{0};
+    std::atomic<std::uint64_t> clock_steps{0};
     /// By kind of lease_mode.
     std::array<std::atomic<std::uint64_t>, 3> waiting{};
     std::atomic<std::uint64_t> lost_expired{0};
@@ -56,6 +57,7 @@ struct counters {
     std::atomic<std::uint64_t> lost_max_hold{0};
     std::atomic<std::uint64_t> lost_closed{0};
     std::atomic<std::uint64_t> observations_dropped{0};
+    std::atomic<std::uint64_t> left_to_ttl{0};
     std::atomic<duration> least_slack{duration::max()};
     histogram_counter waiting_time;
     histogram_counter renewal_slack;

@@ -15,6 +15,26 @@
 #include <utility>
 
 namespace holdfast::detail {
+namespace {
+
+/// A renewal that is on its way speaks of an exclusive lease: if the downgrade overtakes it, the
+/// engine may refuse it although nothing is lost.
+class turn_guard {
+public:
+    turn_guard(keeper& of, std::shared_ptr<lease_state> which)
+        : keeper_(of), lease_(std::move(which)) {
+        keeper_.begin_turn(*lease_);
+    }
+    turn_guard(const turn_guard&) = delete;
+    turn_guard& operator=(const turn_guard&) = delete;
+    ~turn_guard() { keeper_.end_turn(*lease_); }
+
+private:
+    keeper& keeper_;
+    const std::shared_ptr<lease_state> lease_;
+};
+
+}  // namespace
 
 error lock_runtime::found_lost(lease_state& state) {
     keeper_->forget(state);
@@ -30,17 +50,17 @@ result<void> lock_runtime::shared_from(std::shared_ptr<lease_state>& state, time
     auto next = std::make_shared<lease_state>(
         old.name, old.owner, lease_mode{.type = lease_mode::kind::shared}, old.ttl, old.fence);
     next->lost.share(old.lost);
+    next->take_choices(old);
     next->fork_generation = old.fork_generation;
     next->since = old.since;
     next->hold_end = old.hold_end;
-    next->deadline = std::min(deadline, old.hold_end);
+    next->deadline = std::max(old.deadline.load(), std::min(deadline, old.hold_end));
     next->renew_at = renew_at;
     keeper_->forget(old);
     if (old.occupies_line) lines_.end_turn(old);
     const bool ours = old.end(lease_status::released, loss_reason::none);
     if (!ours || !keeper_->keep(next)) {
-        keeper_->leave_in_background({old.name, old.owner, next->mode},
-                                     later(clock_.now(), old.ttl));
+        leave({old.name, old.owner, next->mode}, later(clock_.now(), old.ttl));
         return fail(errc::lease_lost,
                     fmt::format("'{}' was lost while it was to be shared", old.name.value()));
     }
@@ -49,6 +69,7 @@ result<void> lock_runtime::shared_from(std::shared_ptr<lease_state>& state, time
 }
 
 result<void> lock_runtime::downgrade(std::shared_ptr<lease_state>& state) {
+    const open_calls::guard under_way(calls_);
     lease_state& old = *state;
     if (closed_) return std::unexpected(closed_error());
     if (!store_->can().shared) return fail(errc::unsupported, "this engine has no shared leases");
@@ -60,10 +81,11 @@ result<void> lock_runtime::downgrade(std::shared_ptr<lease_state>& state) {
         return fail(errc::lease_lost, fmt::format("'{}' was lost before", old.name.value()));
     }
     const time_point give_up = std::min(later(sent, options_.request_timeout), old.deadline.load());
+    const turn_guard turning(*keeper_, state);
     const lease_request request = ask::acquire{.name = old.name,
                                                .owner = old.owner,
                                                .mode = {.type = lease_mode::kind::shared},
-                                               .ttl = old.ttl,
+                                               .ttl = keeper_book::ttl_to_ask(old, sent),
                                                .otherwise = ask::when_busy::refuse,
                                                .ticket = {},
                                                .spare_fences = 0,
@@ -84,12 +106,13 @@ result<void> lock_runtime::downgrade(std::shared_ptr<lease_state>& state) {
     const auto* given = std::get_if<answer::granted>(&*reply);
     // One that was passed on has a fence above the engine's; a later holding has one above both.
     if (given != nullptr && given->fence <= old.fence) {
-        return shared_from(state, believed_until(sent, given->ttl), renew_at(sent, given->ttl));
+        return shared_from(state, believed_until(sent, given->ttl, old.drift),
+                           renew_at(sent, old.ttl, old.drift));
     }
     // A new lease is not what was asked for: someone else may have been in between.
     if (given != nullptr) {
-        keeper_->leave_in_background({old.name, old.owner, {.type = lease_mode::kind::shared}},
-                                     later(clock_.now(), old.ttl));
+        leave({old.name, old.owner, {.type = lease_mode::kind::shared}},
+              later(clock_.now(), old.ttl));
     }
     return std::unexpected(found_lost(old));
 }

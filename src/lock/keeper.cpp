@@ -4,6 +4,9 @@
 #include "core/mutation.hpp"
 #include "core/validity.hpp"
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,18 +19,20 @@ using namespace std::chrono_literals;
 // is never far.
 constexpr std::size_t most_renewals = 512;
 
-// Background leavings kept at once. Past that they are left to their ttl.
-constexpr std::size_t most_chores = 10'000;
-
-constexpr duration chore_retry = 200ms;
+clock_step step_of(const result<lease_reply>& reply) {
+    const auto* good = reply ? std::get_if<answer::renewed>(&*reply) : nullptr;
+    const auto* gone = reply ? std::get_if<answer::lost>(&*reply) : nullptr;
+    if (good != nullptr) return good->clock;
+    return gone != nullptr ? gone->clock : clock_step{};
+}
 
 }  // namespace
 
-keeper::keeper(std::shared_ptr<lease_store> store, clock& time, duration request_timeout,
+keeper::keeper(std::shared_ptr<lease_store> store, clock& time, const client_options& options,
                std::shared_ptr<reporter> tells, upkeep by)
     : store_(std::move(store)),
-      request_timeout_(request_timeout),
-      desk_(std::make_shared<desk>(time, std::move(tells))) {
+      request_timeout_(options.request_timeout),
+      desk_(std::make_shared<desk>(time, std::move(tells), options.on_clock_step)) {
     if (by == upkeep::threads) thread_ = std::thread([this] { run(); });
 }
 
@@ -35,7 +40,7 @@ keeper::~keeper() = default;
 
 bool keeper::keep(std::shared_ptr<lease_state> lease) {
     const std::scoped_lock guard(desk_->mutex);
-    if (desk_->drained) return false;
+    if (desk_->closing) return false;
     const time_point when = std::min(lease->renew_at, lease->deadline.load());
     desk_->book.keep(std::move(lease));
     desk_->wake_before(when);
@@ -47,6 +52,32 @@ void keeper::forget(lease_state& lease) {
     desk_->book.forget(lease);
 }
 
+bool keeper::extended(lease_state& lease, time_point sent, duration ttl) {
+    const std::scoped_lock guard(desk_->mutex);
+    const bool done = desk_->book.extended(lease, sent, ttl, desk_->time.now());
+    desk_->wake_before(desk_->book.next());
+    return done;
+}
+
+void keeper::refused(lease_state& lease, std::string_view why) {
+    {
+        const std::scoped_lock guard(desk_->mutex);
+        if (!desk_->book.refused(lease, why)) return;
+    }
+    desk_->report->lost(lease);
+}
+
+void keeper::begin_turn(lease_state& lease) {
+    const std::scoped_lock guard(desk_->mutex);
+    desk_->book.begin_turn(lease);
+}
+
+void keeper::end_turn(lease_state& lease) {
+    const std::scoped_lock guard(desk_->mutex);
+    desk_->book.end_turn(lease);
+    desk_->wake_before(desk_->book.next());
+}
+
 std::function<void(const evicted&)> keeper::on_eviction() const {
     return [d = desk_](const evicted& told) { d->evicted(told); };
 }
@@ -56,18 +87,23 @@ std::size_t keeper::size() const {
     return desk_->book.size();
 }
 
-void keeper::leave_in_background(ask::leave request, time_point until) {
+std::size_t keeper::leaving() const {
     const std::scoped_lock guard(desk_->mutex);
-    if (desk_->chores.size() >= most_chores) return;
-    const time_point now = desk_->time.now();
-    desk_->chores.push_back(std::make_shared<chore>(chore{std::move(request), until, now}));
-    desk_->wake_before(now);
+    return desk_->leaves.size();
+}
+
+bool keeper::leave_in_background(ask::leave request, time_point until) {
+    const std::scoped_lock guard(desk_->mutex);
+    if (desk_->ended) return false;
+    desk_->leaves.add(std::move(request), until);
+    desk_->wake_before(time_point::min());
+    return true;
 }
 
 void keeper::run() {
     desk& d = *desk_;
     std::unique_lock held(d.mutex);
-    while (!d.closing) {
+    while (!d.ended) {
         if (tend(held)) continue;
         d.sleeps_until = d.next_wake();
         d.time.wait_until(held, d.changed, d.sleeps_until);
@@ -87,11 +123,13 @@ bool keeper::tend(std::unique_lock<std::mutex>& held) {
     desk& d = *desk_;
     const time_point now = d.time.now();
     auto work = d.book.due(now, most_renewals);
-    auto leavings = d.due_chores(now);
-    if (work.empty() && leavings.empty()) return false;
+    auto leaves = d.leaves.due(now);
+    if (d.closing && d.leaves.size() == 0) d.changed.notify_all();  // some were over
+    if (work.empty() && leaves.empty()) return false;
+    for (const auto& lease : work.losses) d.note_loss(lease);
     held.unlock();
     for (const auto& lease : work.losses) d.report->lost(*lease);
-    send_chores(std::move(leavings), now);
+    send_leaves(std::move(leaves), now);
     send_renewals(std::move(work.renewals), now);
     held.lock();
     return true;
@@ -105,9 +143,9 @@ void keeper::send_renewals(std::vector<keeper_book::entry> due, time_point now) 
     std::vector<lease_request> requests;
     requests.reserve(due.size());
     for (const auto& lease : due) {
-        patience = std::min(patience, std::max<duration>(lease->ttl / 4, 5ms));
-        requests.emplace_back(
-            ask::renew{lease->name, lease->owner, lease->mode, lease->ttl, lease->fence});
+        patience = std::min(patience, std::max<duration>(lease->ttl.load() / 4, 5ms));
+        requests.emplace_back(ask::renew{lease->name, lease->owner, lease->mode,
+                                         keeper_book::ttl_to_ask(*lease, now), lease->fence});
     }
     store_->submit(std::move(requests), later(now, patience),
                    [d = desk_, due = std::move(due)](std::size_t index, result<lease_reply> reply) {
@@ -115,41 +153,58 @@ void keeper::send_renewals(std::vector<keeper_book::entry> due, time_point now) 
                    });
 }
 
-void keeper::send_chores(std::vector<std::shared_ptr<chore>> due, time_point now) {
+void keeper::send_leaves(std::vector<leave_queue::handle> due, time_point now) {
     if (due.empty()) return;
     std::vector<lease_request> requests;
+    requests.reserve(due.size());
     for (const auto& one : due) requests.emplace_back(one->request);
     store_->submit(std::move(requests), later(now, request_timeout_),
                    [d = desk_, due = std::move(due)](std::size_t index, result<lease_reply> reply) {
-                       d->chore_answered(*due[index], reply.has_value());
+                       d->leave_answered(due[index], reply.has_value());
                    });
 }
 
-void keeper::close(time_point until) {
+// The thread ends before they do.
+void keeper::begin_close() {
     desk& d = *desk_;
     std::vector<keeper_book::entry> given_back;
     {
         const std::scoped_lock guard(d.mutex);
-        if (d.drained) return;
-        d.drained = true;
+        if (d.closing) return;
+        d.closing = true;
         given_back = d.book.drain();
+        std::erase_if(given_back, [](const auto& lease) {
+            return !lease->end(lease_status::lost, loss_reason::closed);
+        });
+        for (const auto& lease : given_back) {
+            d.leaves.add({lease->name, lease->owner, lease->mode}, time_point::max());
+        }
+        const time_point now = d.time.now();
+        for (const auto& weak : d.lost) {
+            const auto lease = weak.lock();
+            if (lease == nullptr || now >= lease->gone_by()) continue;
+            d.leaves.add({lease->name, lease->owner, lease->mode}, time_point::max());
+        }
+        d.wake_before(time_point::min());
     }
-    for (const auto& lease : given_back) {
-        if (!lease->end(lease_status::lost, loss_reason::closed)) continue;
-        leave_in_background({lease->name, lease->owner, lease->mode}, until);
-        d.report->lost(*lease);
-    }
+    for (const auto& lease : given_back) d.report->lost(*lease);
+}
+
+std::size_t keeper::close(time_point until) {
+    desk& d = *desk_;
+    std::size_t left = 0;
     {
         std::unique_lock held(d.mutex);
-        const auto busy = [&] {
-            return std::ranges::any_of(d.chores, [](const auto& one) { return !one->done; });
-        };
-        while (busy() && d.time.now() < until) d.time.wait_until(held, d.changed, until);
-        d.closing = true;
+        while (d.leaves.size() > 0 && d.time.now() < until) {
+            d.time.wait_until(held, d.changed, until);
+        }
+        left = d.leaves.size();
+        d.ended = true;
         d.changed.notify_all();
     }
     if (thread_.joinable()) thread_.join();
     d.report->close();
+    return left;
 }
 
 void keeper::desk::wake_before(time_point when) {
@@ -157,11 +212,7 @@ void keeper::desk::wake_before(time_point when) {
 }
 
 time_point keeper::desk::next_wake() const {
-    time_point next = book.next();
-    for (const auto& one : chores) {
-        if (!one->sent) next = std::min(next, one->next);
-    }
-    return next;
+    return std::min(book.next(), leaves.next());
 }
 
 void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply>& reply) {
@@ -181,10 +232,39 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
         }
         wake_before(book.next());
     }
-    if (!reply) report->not_renewed();
+    if (const clock_step step = step_of(reply); step.by != duration::zero()) {
+        clock_stepped(lease, step);
+    }
+    if (!reply && lease.extends()) report->not_renewed();
     if (shaken) report->jeopardy(lease, lease.deadline.load() - now, reply.error());
     if (slack > duration::zero()) report->renewed(lease, slack);
     if (refused) report->lost(lease);
+}
+
+// Tells of it, and sees to the leases that nothing was heard of since.
+void keeper::desk::clock_stepped(const lease_state& known, const clock_step& step) {
+    report->clock_stepped(step.by);
+    if (!step.endangers) return;
+    std::vector<keeper_book::entry> doubted;
+    std::vector<keeper_book::entry> given_up;
+    const time_point now = time.now();
+    {
+        const std::scoped_lock guard(mutex);
+        if (on_clock_step == clock_step_policy::lose) {
+            given_up = book.lose_all_but(known);
+            for (const auto& lease : given_up) {
+                leaves.add({lease->name, lease->owner, lease->mode}, lease->gone_by());
+            }
+        } else {
+            doubted = book.doubt_all_but(known, now);
+        }
+        wake_before(given_up.empty() ? book.next() : time_point::min());
+    }
+    const error why{errc::unavailable,
+                    fmt::format("the engine's clock was set forward by {}",
+                                std::chrono::round<std::chrono::milliseconds>(step.by))};
+    for (const auto& lease : doubted) report->jeopardy(*lease, lease->deadline.load() - now, why);
+    for (const auto& lease : given_up) report->lost(*lease);
 }
 
 void keeper::desk::evicted(const holdfast::evicted& told) {
@@ -197,23 +277,28 @@ void keeper::desk::evicted(const holdfast::evicted& told) {
     report->lost(*lease);
 }
 
-std::vector<std::shared_ptr<keeper::chore>> keeper::desk::due_chores(time_point now) {
-    std::erase_if(chores, [&](const auto& one) { return one->done || now >= one->until; });
-    std::vector<std::shared_ptr<chore>> due;
-    for (const auto& one : chores) {
-        if (one->sent || one->next > now) continue;
-        one->sent = true;
-        due.push_back(one);
+void keeper::desk::leave_answered(leave_queue::handle one, bool done) {
+    const std::scoped_lock guard(mutex);
+    if (done) {
+        leaves.answered();
+    } else {
+        leaves.failed(std::move(one), time.now());
     }
-    return due;
+    // Whoever closes waits for the last one; the thread, for room in the window or for the pause.
+    if (closing && leaves.size() == 0) {
+        changed.notify_all();
+    } else {
+        wake_before(leaves.next());
+    }
 }
 
-void keeper::desk::chore_answered(chore& one, bool done) {
-    const std::scoped_lock guard(mutex);
-    one.sent = false;
-    one.done = done || mutation("background_leaves_once");
-    one.next = later(time.now(), chore_retry);
-    changed.notify_all();
+// Requires: the mutex is held.
+void keeper::desk::note_loss(const std::shared_ptr<lease_state>& lease) {
+    if (lost.size() >= sweep_lost_at) {
+        std::erase_if(lost, [](const auto& one) { return one.expired(); });
+        sweep_lost_at = std::max<std::size_t>(64, 2 * lost.size());
+    }
+    lost.push_back(lease);
 }
 
 }  // namespace holdfast::detail

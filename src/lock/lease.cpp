@@ -7,6 +7,13 @@
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+error not_open() {
+    return {errc::invalid_argument, "this lease was released or moved"};
+}
+
+}  // namespace
 
 lease::lease(std::shared_ptr<detail::lock_runtime> runtime,
              std::shared_ptr<detail::lease_state> state) noexcept
@@ -28,35 +35,36 @@ lease::~lease() {
 }
 
 void lease::abandon() noexcept {
-    if (state_ != nullptr) runtime_->abandon(*state_);
+    if (open()) runtime_->abandon(*state_);
     state_.reset();
     runtime_.reset();
 }
 
 const lock_name& lease::name() const noexcept {
-    return state_->name;
+    static const lock_name none("");
+    return state_ == nullptr ? none : state_->name;
 }
 fencing_token lease::fence() const noexcept {
-    return state_->fence;
+    return state_ == nullptr ? fencing_token{} : state_->fence;
 }
 lease_mode lease::mode() const noexcept {
-    return state_->mode;
+    return state_ == nullptr ? lease_mode{} : state_->mode;
 }
 std::stop_token lease::lost() const {
-    return state_->lost.source().get_token();
+    return state_ == nullptr ? std::stop_token() : state_->lost.source().get_token();
 }
 bool lease::held() const noexcept {
-    return state_ != nullptr && runtime_->held(*state_);
+    return open() && runtime_->held(*state_);
 }
 
 duration lease::remaining() const noexcept {
-    return state_ == nullptr ? duration::zero() : runtime_->remaining(*state_);
+    return open() ? runtime_->remaining(*state_) : duration::zero();
 }
 
 // The clock is asked too: a lease whose deadline has passed is lost, even if the keeper has not
 // run.
 lease_status lease::status() const noexcept {
-    if (state_ == nullptr) return lease_status::released;
+    if (!open()) return lease_status::released;
     const lease_status noted = state_->status.load();
     const bool ours = noted == lease_status::held || noted == lease_status::jeopardy;
     return ours && !runtime_->held(*state_) ? lease_status::lost : noted;
@@ -73,25 +81,37 @@ std::string lease::loss_text() const {
     return reason() == loss_reason::broken ? state_->loss_text : std::string();
 }
 
+result<void> lease::renew() {
+    if (!open()) return std::unexpected(not_open());
+    return runtime_->renew(*state_, state_->ttl);
+}
+
+result<void> lease::renew(duration ttl) {
+    if (!open()) return std::unexpected(not_open());
+    return runtime_->renew(*state_, ttl);
+}
+
 result<void> lease::downgrade() {
-    if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
+    if (!open()) return std::unexpected(not_open());
     return runtime_->downgrade(state_);
 }
 
 result<void> lease::release() && {
-    if (state_ == nullptr) return fail(errc::invalid_argument, "this lease was released or moved");
-    const auto state = std::move(state_);
+    if (!open()) return std::unexpected(not_open());
     const auto runtime = std::move(runtime_);
-    return runtime->release(*state);
+    return runtime->release(*state_);
+}
+
+result<lease_token> lease::detach() && {
+    if (!open()) return std::unexpected(not_open());
+    const auto runtime = std::move(runtime_);
+    return runtime->detach(*state_);
 }
 
 void lease::release_async(release_completion done) && {
-    if (state_ == nullptr) {
-        return done(fail(errc::invalid_argument, "this lease was released or moved"));
-    }
-    auto state = std::move(state_);
+    if (!open()) return done(std::unexpected(not_open()));
     const auto runtime = std::move(runtime_);
-    runtime->release_async(std::move(state), std::move(done));
+    runtime->release_async(state_, std::move(done));
 }
 
 }  // namespace holdfast

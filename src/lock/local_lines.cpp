@@ -8,9 +8,12 @@ namespace holdfast::detail {
 
 local_lines::turn local_lines::enter(const lock_name& name, waiter& who) {
     const std::scoped_lock guard(mutex_);
-    const auto [at, first] = lines_.try_emplace(name);
-    if (first) return turn::ask;
-    at->second.behind.push_back(&who);
+    line& here = lines_[name];
+    if (here.asking < most_) {
+        ++here.asking;
+        return turn::ask;
+    }
+    here.behind.push_back(&who);
     return turn::wait;
 }
 
@@ -61,7 +64,7 @@ void local_lines::check(const lock_name& name, time_point now) {
 void local_lines::open(std::unordered_map<lock_name, line>::iterator at) {
     at->second.holder.reset();
     if (at->second.behind.empty()) {
-        lines_.erase(at);
+        if (--at->second.asking == 0) lines_.erase(at);
         return;
     }
     waiter* first = at->second.behind.front();

@@ -4,6 +4,7 @@
 #include "core/lease_state.hpp"
 #include "lock/waiting_room.hpp"
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -11,8 +12,10 @@
 
 /// The contenders of one client for each name, before the engine is asked.
 ///
-/// Of all that wait in this process for a name, one stands in the engine's line; the others stand
-/// behind it here, first come, first served. So a thousand threads cost the engine one place. When
+/// Of all that wait in this process for a name, a few stand in the engine's line; the others stand
+/// behind them here, first come, first served. Of those who want the name alone it is one: a
+/// thousand threads cost the engine one place. Those who share it or want permits can be let in
+/// together, so several of them stand there, but not so many that one client fills the line. When
 /// a holder may pass its lease on, nobody asks the engine while this client holds the name: the
 /// lease goes from one to the next here, and the engine hears of the last one only.
 namespace holdfast::detail {
@@ -21,6 +24,9 @@ namespace holdfast::detail {
 class local_lines {
 public:
     enum class turn : std::uint8_t { ask, wait };
+
+    /// `most` of a name ask the engine at the same time.
+    explicit local_lines(std::size_t most) : most_(most) {}
 
     /// Joins the line: ask the engine now, or sleep until `your_turn` or a lease is passed on.
     [[nodiscard]] turn enter(const lock_name& name, waiter& who);
@@ -46,12 +52,14 @@ public:
 
 private:
     struct line {
+        std::size_t asking = 0;
         std::deque<waiter*> behind;
         std::shared_ptr<const lease_state> holder;
     };
 
     void open(std::unordered_map<lock_name, line>::iterator at);
 
+    const std::size_t most_;
     std::mutex mutex_;
     std::unordered_map<lock_name, line> lines_;
 };

@@ -64,6 +64,7 @@ error out_of_time(const lock_name& wanted) {
 
 std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name> names,
                                                       const acquire_options& options) {
+    const open_calls::guard under_way(calls_);
     std::vector<result<lease>> got;
     got.reserve(names.size());
     if (const auto fit = ready(options, {}); !fit) {
@@ -89,7 +90,8 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
                                            .ttl = options.ttl,
                                            .wait_until = time_point::min(),
                                            .request_timeout = options_.request_timeout,
-                                           .barge = options.barging});
+                                           .barge = options.barging,
+                                           .drift = options.drift});
         follow(machines.size() - 1, machines.back().start(asked));
     }
     while (!out.requests.empty()) {
@@ -142,10 +144,14 @@ result<std::vector<lease>> lock_runtime::acquire_sorted(std::span<const lock_nam
         if (options.wait != forever) alone.wait = until - clock_.now();
         if (waits && alone.wait <= duration::zero() && why == errc::busy) why = out_of_time(wanted);
         if (!waits || alone.wait <= duration::zero()) {
-            report_->refused(wanted, why, clock_.now() - asked);
+            report_->refused(wanted, why, clock_.now() - asked, options.listener);
             return give_up(std::move(why));
         }
         auto next = acquire(wanted, alone);
+        const bool late = options.wait != forever && clock_.now() >= until;
+        if (!next && late && why == errc::busy && next.error() == errc::unavailable) {
+            return give_up(out_of_time(wanted));
+        }
         if (!next) return give_up(std::move(next.error()));
         held.push_back(std::move(*next));
     }
@@ -184,6 +190,7 @@ result<lease_set> lock_runtime::acquire_all(std::vector<lock_name> names,
 }
 
 std::vector<result<void>> lock_runtime::release_each(std::vector<lease> leases) {
+    const open_calls::guard under_way(calls_);
     std::vector<result<void>> said(leases.size());
     std::vector<std::optional<release_machine>> machines(leases.size());
     std::vector<std::shared_ptr<lease_state>> states;
@@ -197,8 +204,10 @@ std::vector<result<void>> lock_runtime::release_each(std::vector<lease> leases) 
         }
     };
     for (std::size_t i = 0; i < leases.size(); ++i) {
+        const bool open = leases[i].open();
+        leases[i].runtime_.reset();
         states.push_back(std::move(leases[i].state_));
-        if (states[i] == nullptr) continue;
+        if (!open) continue;
         auto begun = begin_release(*states[i]);
         if (auto* known = std::get_if<result<void>>(&begun)) {
             said[i] = std::move(*known);

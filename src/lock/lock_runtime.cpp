@@ -22,17 +22,6 @@
 namespace holdfast::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr duration shortest_ttl = 10ms;
-constexpr duration longest_ttl = 24h;
-
-std::string in_ms(duration d) {
-    return fmt::format("{} ms", std::chrono::duration<double, std::milli>(d).count());
-}
-
-constexpr std::uint32_t most_passes = 100;
-
 client_label this_program() {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
@@ -44,6 +33,16 @@ std::string why_lost(const lease_state& over) {
     const std::string_view word = to_string(why);
     return why == loss_reason::broken ? fmt::format("{}, {}", word, over.loss_text)
                                       : std::string(word);
+}
+
+/// What the user chose for this holding. One that is not renewed and runs for less than its ttl,
+/// because it was handed over or passed on, is made to run for the whole ttl at `now`, once.
+void choose(lease_state& state, const acquire_options& options, time_point now) {
+    state.drift = options.drift;
+    state.listener = options.listener;
+    state.renews = options.renewal == renewals::automatic;
+    state.whole = now == time_point::max();
+    if (!state.renews && !state.whole) state.renew_at = now;
 }
 
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
@@ -64,7 +63,7 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
       clock_(*options.time),
       id_(client_id::draw(*options.chance)),
       report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_, by)),
-      keeper_(std::make_unique<keeper>(store_, clock_, options.request_timeout, report_, by)),
+      keeper_(std::make_unique<keeper>(store_, clock_, options, report_, by)),
       usher_(std::make_unique<usher>(store_, clock_, by)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
@@ -84,16 +83,7 @@ lock_runtime::~lock_runtime() {
         static_cast<void>(new std::shared_ptr<lease_store>(std::move(store_)));
         return;
     }
-    close();
-}
-
-void lock_runtime::close() {
-    if (fork_generation() != generation_) return;
-    if (closed_.exchange(true)) return;
-    const time_point until = later(clock_.now(), options_.close_timeout);
-    room_->close();
-    usher_->close(until);
-    keeper_->close(until);
+    static_cast<void>(close());
 }
 
 time_point lock_runtime::step() {
@@ -107,39 +97,9 @@ error lock_runtime::closed_error() {
     return {errc::invalid_argument, "the client is closed: open another one"};
 }
 
-result<void> lock_runtime::ready(const acquire_options& options, const lease_mode& mode) const {
-    if (closed_) return std::unexpected(closed_error());
-    if (fork_generation() != generation_) {
-        return fail(errc::invalid_argument,
-                    "the client belongs to the parent process: open one after fork()");
-    }
-    if (options.ttl < shortest_ttl || options.ttl > longest_ttl) {
-        return fail(errc::invalid_argument,
-                    fmt::format("ttl is {}: it takes 10 ms to 24 h", in_ms(options.ttl)));
-    }
-    if (options.wait < duration::zero()) {
-        return fail(errc::invalid_argument,
-                    fmt::format("wait is {}: it takes zero or more", in_ms(options.wait)));
-    }
-    if (options.max_hold <= duration::zero()) {
-        return fail(errc::invalid_argument, fmt::format("max_hold is {}: it takes more than zero",
-                                                        in_ms(options.max_hold)));
-    }
-    if (options.local_passes > most_passes) {
-        return fail(errc::invalid_argument, fmt::format("local_passes is {}: it takes 0 to {}",
-                                                        options.local_passes, most_passes));
-    }
-    if (mode.type == lease_mode::kind::shared && !store_->can().shared) {
-        return fail(errc::unsupported, "this engine has no shared leases");
-    }
-    if (mode.type == lease_mode::kind::permit && !store_->can().permits) {
-        return fail(errc::unsupported, "this engine has no permits");
-    }
-    return {};
-}
-
 result<lease> lock_runtime::acquire(const lock_name& name, const acquire_options& options,
                                     const lease_mode& mode) {
+    const open_calls::guard under_way(calls_);
     acquisition mine(*this, name, options, mode);
     auto next = mine.start();
     for (;;) {
@@ -198,12 +158,14 @@ result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& give
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(given.believed_until, state->hold_end);
     state->renew_at = given.renew_at;
+    choose(*state, options, given.handed_over ? now : time_point::max());
     if (!keeper_->keep(state)) {
         leave_in_background(plan);
         return std::unexpected(closed_error());
     }
     const grant_path waited = given.handed_over ? grant_path::handed_over : grant_path::looked;
-    report_->acquired(*state, now - asked, given.waited ? waited : grant_path::at_once);
+    const grant_path alone = given.adopted ? grant_path::adopted : grant_path::at_once;
+    report_->acquired(*state, now - asked, given.waited ? waited : alone);
     return lease(shared_from_this(), std::move(state));
 }
 
@@ -213,9 +175,10 @@ result<lease> lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
     state->since = now;
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(state->deadline.load(), state->hold_end);
+    if (options.renewal == renewals::off) state->ttl = options.ttl;
+    choose(*state, options, now);
     if (!keeper_->keep(state)) {
-        keeper_->leave_in_background({state->name, state->owner, state->mode},
-                                     later(now, state->ttl));
+        leave({state->name, state->owner, state->mode}, later(now, state->ttl));
         return std::unexpected(closed_error());
     }
     report_->acquired(*state, now - asked, grant_path::passed_on);
@@ -229,16 +192,10 @@ bool lock_runtime::occupy_line(const lease& got, const acquire_options& options)
     return true;
 }
 
-void lock_runtime::leave_in_background(const acquire_plan& plan) {
-    keeper_->leave_in_background(
-        {plan.name, plan.owner, plan.mode},
-        later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout));
-}
-
 // Passes a lease to the next waiter of this client, if it may be and has enough life left.
 bool lock_runtime::pass_on(const lease_state& old) {
     if (!old.occupies_line || old.passes_left == 0) return false;
-    if (remaining_until(old.deadline.load()) < old.ttl / 2) return false;
+    if (remaining_until(old.deadline.load()) < old.ttl.load() / 2) return false;
     std::uint64_t step = 1;
     if (mutation("passes_on_the_same_fence")) step = 0;
     auto next = std::make_shared<lease_state>(old.name, old.owner, old.mode, old.ttl,
@@ -266,6 +223,7 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     if (!mutation("renews_after_the_release")) keeper_->forget(state);
     if (!mine) {
         const turn_end opening{lines_, state};
+        give_back_lost(state);
         return said(fail(errc::lease_lost, fmt::format("'{}' was lost before: {}",
                                                        state.name.value(), why_lost(state))));
     }
@@ -291,13 +249,13 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
                                  std::move(end.evicted));
     }
     if (end.leftover) {
-        keeper_->leave_in_background({state.name, state.owner, state.mode},
-                                     later(clock_.now(), state.ttl));
+        leave({state.name, state.owner, state.mode}, later(clock_.now(), state.ttl));
     }
     return std::move(end.outcome);
 }
 
 result<void> lock_runtime::release(lease_state& state) {
+    const open_calls::guard under_way(calls_);
     auto begun = begin_release(state);
     if (auto* said = std::get_if<result<void>>(&begun)) return std::move(*said);
     auto& machine = std::get<release_machine>(begun);
@@ -329,10 +287,10 @@ void lock_runtime::abandon(lease_state& state) noexcept {
         return;
     }
     const turn_end opening{lines_, state};
-    if (!mine) return;
+    if (!mine) return give_back_lost(state);
     report_->released(state, clock_);
-    keeper_->leave_in_background({state.name, state.owner, state.mode},
-                                 later(clock_.now(), state.ttl));
+    static_cast<void>(keeper_->leave_in_background({state.name, state.owner, state.mode},
+                                                   later(clock_.now(), state.ttl)));
 }
 
 bool lock_runtime::held(const lease_state& state) const noexcept {
@@ -410,6 +368,7 @@ client_statistics lock_runtime::statistics() const {
             .released = count_->released,
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
+            .clock_steps = count_->clock_steps,
             .lost = lost.expired + lost.taken + lost.broken + lost.max_hold + lost.closed,
             .held = keeper_->size(),
             .waiting = waiting.exclusive + waiting.shared + waiting.permit,
@@ -418,7 +377,8 @@ client_statistics lock_runtime::statistics() const {
             .waiting_by_mode = waiting,
             .waiting_time = count_->waiting_time.read(),
             .renewal_slack = count_->renewal_slack.read(),
-            .observations_dropped = count_->observations_dropped};
+            .observations_dropped = count_->observations_dropped,
+            .left_to_ttl = count_->left_to_ttl};
 }
 
 }  // namespace holdfast::detail

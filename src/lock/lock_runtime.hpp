@@ -8,6 +8,7 @@
 #include "lock/counters.hpp"
 #include "lock/keeper.hpp"
 #include "lock/local_lines.hpp"
+#include "lock/open_calls.hpp"
 #include "lock/reporter.hpp"
 #include "lock/usher.hpp"
 #include "lock/waiting_room.hpp"
@@ -37,6 +38,10 @@ inline error moved_from() {
 
 class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
 public:
+    /// Places in the engine's line that one client takes for readers of a name, or for those who
+    /// want its permits: many enough to be let in together, few of the thousand that there are.
+    static constexpr std::size_t most_joint_places = 32;
+
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,
                  upkeep by = upkeep::threads);
     ~lock_runtime();
@@ -45,6 +50,10 @@ public:
                                         const lease_mode& mode = {});
     void acquire_async(const lock_name& name, const acquire_options& options,
                        const lease_mode& mode, mutex::acquire_completion done);
+    /// Makes it run for `ttl` from now, and from then on.
+    [[nodiscard]] result<void> renew(lease_state& state, duration ttl);
+    [[nodiscard]] result<lease_token> detach(lease_state& state);
+    [[nodiscard]] result<lease> adopt(const lease_token& token, const acquire_options& options);
     /// `state` becomes another one: the same holding, shared from now on.
     [[nodiscard]] result<void> downgrade(std::shared_ptr<lease_state>& state);
     [[nodiscard]] result<void> resize(const lock_name& name, std::uint32_t permits);
@@ -67,7 +76,12 @@ public:
     [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] result<clock_comparison> compare_clocks();
-    void close();
+    /// As client::close().
+    result<void> close();
+
+    /// The part of close() that does not wait: from now on nothing is granted, waits end, and what
+    /// is held is given back. For whoever runs it by hand.
+    void begin_close();
 
     /// Lets the background run, and answers when there is more to do. For upkeep::by_hand, whose
     /// blocking calls would wait for ever.
@@ -78,7 +92,10 @@ public:
     [[nodiscard]] const client_id& id() const noexcept { return id_; }
     [[nodiscard]] entropy& chance() const noexcept { return *options_.chance; }
     [[nodiscard]] duration request_timeout() const noexcept { return options_.request_timeout; }
-    [[nodiscard]] local_lines& lines() noexcept { return lines_; }
+    /// The lines of those who want a name alone, or of those who can be let in together.
+    [[nodiscard]] local_lines& lines(const lease_mode& mode) noexcept {
+        return mode.type == lease_mode::kind::exclusive ? lines_ : joint_lines_;
+    }
     [[nodiscard]] waiting_room& room() noexcept { return *room_; }
     [[nodiscard]] counters& count() noexcept { return *count_; }
     [[nodiscard]] reporter& report() noexcept { return *report_; }
@@ -95,6 +112,8 @@ public:
     /// True if the line stays closed behind a lease that may be passed on.
     [[nodiscard]] bool occupy_line(const lease& got, const acquire_options& options);
     void leave_in_background(const acquire_plan& plan);
+    /// In the background; by the caller itself if the client is closed and has none any more.
+    void leave(ask::leave request, time_point until);
 
     // The parts of one release: what can be said without the engine, or else how to ask it; and
     // what to do with its last word.
@@ -107,9 +126,11 @@ private:
     [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
                                                             const acquire_options& options);
     [[nodiscard]] bool pass_on(const lease_state& old);
+    void give_back_lost(const lease_state& over);
     [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
                                            time_point renew_at);
     [[nodiscard]] error found_lost(lease_state& state);
+    [[nodiscard]] result<void> fit_ttl(duration ttl, std::optional<duration> drift) const;
     [[nodiscard]] duration remaining_until(time_point deadline) const noexcept;
 
     std::shared_ptr<lease_store> store_;
@@ -119,11 +140,14 @@ private:
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<reporter> report_;
     std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
-    local_lines lines_;
+    local_lines lines_{1};
+    local_lines joint_lines_{most_joint_places};
+    open_calls calls_;
     std::unique_ptr<keeper> keeper_;
     std::unique_ptr<usher> usher_;
     const unsigned generation_;
-    std::atomic<bool> closed_ = false;
+    std::atomic<bool> closed_ = false;   ///< Nothing is granted any more.
+    std::atomic<bool> closing_ = false;  ///< Somebody is in close(), or was.
 };
 
 }  // namespace holdfast::detail

@@ -2,6 +2,7 @@
 #include <holdfast/mutex.hpp>
 
 #include "lock/lock_runtime.hpp"
+#include "lock/std_face.hpp"
 
 #include <system_error>
 #include <utility>
@@ -46,6 +47,12 @@ void mutex::acquire_async(const acquire_options& options, acquire_completion don
         return done(std::unexpected(detail::moved_from()));
     }
     runtime_->acquire_async(*name_, options, {}, std::move(done));
+}
+
+result<bool> mutex::is_locked() const {
+    const auto seen = inspect();
+    if (!seen) return std::unexpected(seen.error());
+    return *seen && (*seen)->held();
 }
 
 result<std::optional<lease_info>> mutex::inspect() const {
@@ -102,7 +109,9 @@ void mutex::unlock() noexcept {
 
 const lease& mutex::current() const {
     const std::scoped_lock guard(guard_);
-    return held_.at(std::this_thread::get_id());
+    const auto mine = held_.find(std::this_thread::get_id());
+    if (mine == held_.end()) detail::raise_not_locked("mutex::current");
+    return mine->second;
 }
 
 }  // namespace holdfast

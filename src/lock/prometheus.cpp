@@ -155,6 +155,8 @@ result<std::string> to_prometheus(const client_statistics& seen,
     out.counter("renewals_total", seen.renewed, "Renewals that succeeded.");
     out.counter("renewal_failures_total", seen.renewal_failures,
                 "Renewals that did not succeed; each is tried again.");
+    out.counter("clock_steps_total", seen.clock_steps,
+                "How often an engine's clock was found to have been set.");
     losses(out, seen.lost_by_reason);
     out.gauge("leases_held", seen.held, "Leases held now.");
     waiting(out, seen.waiting_by_mode);
@@ -164,6 +166,8 @@ result<std::string> to_prometheus(const client_statistics& seen,
                   "How long before its deadline a renewal came.");
     out.counter("observations_dropped_total", seen.observations_dropped,
                 "Events that the observer was too slow for.");
+    out.counter("leases_left_to_ttl_total", seen.left_to_ttl,
+                "What could not be given back and ends by its ttl.");
     return out.take();
 }
 

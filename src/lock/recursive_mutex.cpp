@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/recursive_mutex.hpp>
 
+#include "lock/std_face.hpp"
+
 #include <fmt/format.h>
 
 #include <atomic>
@@ -26,14 +28,16 @@ struct recursive_lease::holding {
 };
 
 recursive_lease::recursive_lease(std::shared_ptr<holding> what) noexcept
-    : holding_(std::move(what)) {}
+    : holding_(std::move(what)), fence_(holding_->held.fence()) {}
 
-recursive_lease::recursive_lease(recursive_lease&&) noexcept = default;
+recursive_lease::recursive_lease(recursive_lease&& other) noexcept
+    : holding_(std::move(other.holding_)), fence_(std::exchange(other.fence_, {})) {}
 
 recursive_lease& recursive_lease::operator=(recursive_lease&& other) noexcept {
     if (this != &other) {
         drop();
         holding_ = std::move(other.holding_);
+        fence_ = std::exchange(other.fence_, {});
     }
     return *this;
 }
@@ -64,7 +68,8 @@ result<recursive_lease> recursive_lease::acquire_again() const {
 }
 
 const lease& recursive_lease::shared() const noexcept {
-    return holding_->held;
+    static const lease none(nullptr, nullptr);
+    return holding_ == nullptr ? none : holding_->held;
 }
 
 bool recursive_lease::held() const noexcept {
@@ -161,7 +166,9 @@ void recursive_mutex::unlock() noexcept {
 
 const lease& recursive_mutex::current() const {
     const std::scoped_lock guard(guard_);
-    return held_.at(std::this_thread::get_id()).held;
+    const auto mine = held_.find(std::this_thread::get_id());
+    if (mine == held_.end()) detail::raise_not_locked("recursive_mutex::current");
+    return mine->second.held;
 }
 
 }  // namespace holdfast

@@ -2,6 +2,7 @@
 #include <holdfast/shared_mutex.hpp>
 
 #include "lock/lock_runtime.hpp"
+#include "lock/std_face.hpp"
 
 #include <system_error>
 #include <utility>
@@ -77,6 +78,14 @@ void shared_mutex::acquire_shared_async(const acquire_options& options, acquire_
     acquire_async_as(way::shared, options, std::move(done));
 }
 
+result<bool> shared_mutex::is_locked() const {
+    if (!name_) return std::unexpected(name_.error());
+    if (runtime_ == nullptr) return std::unexpected(detail::moved_from());
+    const auto seen = runtime_->inspect(*name_);
+    if (!seen) return std::unexpected(seen.error());
+    return *seen && (*seen)->held();
+}
+
 void shared_mutex::lock() {
     static_cast<void>(lock_within(forever, way::exclusive));
 }
@@ -135,14 +144,20 @@ void shared_mutex::unlock_and_lock_shared() {
     lease* mine = nullptr;
     {
         const std::scoped_lock guard(guard_);
-        mine = &held_.at(std::this_thread::get_id());
+        const auto found = held_.find(std::this_thread::get_id());
+        if (found == held_.end()) {
+            detail::raise_not_locked("shared_mutex::unlock_and_lock_shared");
+        }
+        mine = &found->second;
     }
     if (const auto said = mine->downgrade(); !said) raise(said.error());
 }
 
 const lease& shared_mutex::current() const {
     const std::scoped_lock guard(guard_);
-    return held_.at(std::this_thread::get_id());
+    const auto mine = held_.find(std::this_thread::get_id());
+    if (mine == held_.end()) detail::raise_not_locked("shared_mutex::current");
+    return mine->second;
 }
 
 }  // namespace holdfast

@@ -215,6 +215,11 @@ time_point usher::step() {
     return d.next_wake();
 }
 
+void usher::begin_close() {
+    const std::scoped_lock guard(desk_->mutex);
+    desk_->closing = true;
+}
+
 void usher::close(time_point until) {
     desk& d = *desk_;
     std::thread ending;

@@ -95,6 +95,9 @@ public:
     /// Starts it, here and now; it may be complete when this returns.
     void take(const std::shared_ptr<place>& where, std::unique_ptr<errand> task);
 
+    /// Nobody comes any more.
+    void begin_close();
+
     /// Lets what is under way end until `until`, then ends it. Afterwards everything that comes is
     /// aborted. May be called from a completion, on the usher's own thread: then it waits for
     /// nothing.

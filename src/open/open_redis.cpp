@@ -20,6 +20,11 @@ namespace {
 // As long as the longest ttl of most: the mutex's default.
 constexpr duration usual_quarantine = std::chrono::seconds(30);
 
+// Behind Sentinel: a master that was cut off does not know that it was replaced, and only its
+// replicas' silence keeps it from granting and renewing beside the next one. One replica and the
+// master are a majority of three servers.
+constexpr std::uint32_t usual_replicas = 1;
+
 result<std::unique_ptr<redis_engine>> connect(const url& where, const client_options& options,
                                               const command_lease_options& leases) {
     if (where.scheme.ends_with("-cluster")) {
@@ -29,7 +34,11 @@ result<std::unique_ptr<redis_engine>> connect(const url& where, const client_opt
     }
     // Where grants are careful, they look after the fence themselves.
     const auto greet = [&](redis_options& o) {
-        if (!leases.careful()) o.on_connect_commands.push_back(raise_fence_command());
+        o.on_connect_commands.push_back(leases.careful() ? time_command() : raise_fence_command());
+        o.on_connect_answer = [clocks = leases.clocks](const reply& answer, time_point sent,
+                                                       time_point heard) {
+            clocks->greet(answer, sent, heard);
+        };
     };
     if (where.scheme.ends_with("-sentinel")) {
         auto target = parse_redis_sentinel_url(where);
@@ -46,10 +55,13 @@ result<std::unique_ptr<redis_engine>> connect(const url& where, const client_opt
 // Takes the options of the locks out of the URL.
 result<command_lease_options> lease_options(url& where) {
     command_lease_options leases;
+    leases.clocks = std::make_shared<server_clocks>();
     if (auto prefix = take_option(where, "prefix")) leases.prefix = std::move(*prefix);
     const bool cluster = where.scheme.ends_with("-cluster");
     if (cluster) leases.scope = key_scope::slot;
-    if (cluster || where.scheme.ends_with("-sentinel")) leases.quarantine = usual_quarantine;
+    const bool sentinel = where.scheme.ends_with("-sentinel");
+    if (cluster || sentinel) leases.quarantine = usual_quarantine;
+    if (sentinel) leases.replicas = usual_replicas;
     if (const auto text = take_option(where, "quarantine")) {
         const auto span = *text == "off" ? result<duration>() : parse_span(*text);
         if (!span || *span > std::chrono::hours(24)) {

@@ -44,6 +44,7 @@ result<redlock_options> quorum_options_of(url& where) {
         made.quarantine = *span;
     }
     if (made.quarantine > duration::zero()) made.quorum.longest_ttl = made.quarantine;
+    made.leases.furthest_floor = made.quarantine;
     if (const auto text = take_option(where, "node_timeout")) {
         const auto span = parse_span(*text);
         if (!span || *span < 1ms || *span > 1min) {
@@ -90,12 +91,19 @@ result<quorum_node> make_node(const url& where, const url_host& host, const redl
     auto& greeting = target->options.on_connect_commands;
     if (own.quarantine > duration::zero()) greeting.push_back(stand_aside_command(own.quarantine));
     greeting.push_back(raise_fence_command());
+    command_lease_options leases = own.leases;
+    leases.clocks = std::make_shared<server_clocks>();
+    target->options.on_connect_answer =
+        [clocks = leases.clocks](const reply& answer, time_point sent, time_point heard) {
+            clocks->greet(answer, sent, heard);
+        };
     std::string label = to_string(target->address);
     auto made = make_redis(std::move(*target), *options.time, *options.chance);
     if (!made) return std::unexpected(std::move(made.error()));
     std::shared_ptr<command_engine> engine = std::move(*made);
-    return quorum_node{std::move(label), std::make_shared<command_lease_store>(
-                                             std::move(engine), *options.chance, own.leases)};
+    return quorum_node{std::move(label),
+                       std::make_shared<command_lease_store>(std::move(engine), *options.chance,
+                                                             std::move(leases))};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
 #include "runtime/fork_watch.hpp"
 
 #include <holdfast/redis.hpp>
@@ -24,6 +25,7 @@ public:
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up) override {
+        detail::require(replies.size() == commands.size(), "replies.size() == commands.size()");
         if (ours()) return core_->exchange(commands, replies, give_up);
         for (result<reply>& r : replies) r = refused();
     }

@@ -52,6 +52,9 @@
 ///
 /// A command that gets no reply in time makes its connection *retire*: nothing more is written to
 /// it, those already in flight may still be answered, and everyone else goes on with a new one.
+/// When nobody waits for it any more it is ended at both sides: what the kernel has not delivered
+/// is dropped, and the server is told to close it (CLIENT KILL), before any command that is asked
+/// for again. So what was given up cannot be carried out later, when it may have been undone.
 namespace holdfast::redis {
 
 /// Says where the server is now. Asked on every connect. Errors: as a connect.
@@ -173,6 +176,8 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     using reading_lock = std::unique_lock<std::mutex>;
     void break_channel(channel& c, reading_lock reading, ticket_list& settled);
+    [[nodiscard]] std::unique_ptr<async_ticket> farewell_to(const wire::server_side& line);
+    void queue_farewells();
     static void take_off(ticket_list& settled) noexcept;
     [[nodiscard]] static bool still_open(channel& c);
     [[nodiscard]] bool wanted(const channel& c) const;
@@ -225,6 +230,8 @@ private:
     std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
     ticket_pool pool_;
 
+    /// Connections that were given up with something unanswered, to be ended at the server.
+    std::vector<wire::server_side> given_up_;
     ticket_list finished_;  ///< Submitted commands, settled by a caller, to be told by the thread.
     error refusal_{errc::unavailable, {}};  ///< Why the last connect failed,
     time_point next_connect_{};             ///< … and when to try again.

@@ -15,7 +15,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <utility>
 
 namespace holdfast::redis {
 namespace {
@@ -25,6 +27,12 @@ constexpr std::size_t worth_gathering = 12;
 
 // A larger batch costs the server no less per command, and lets it run dry meanwhile.
 constexpr std::size_t full_batch = 16;
+
+// For so long the end of a connection that was given up is asked for again if it is not answered.
+constexpr duration farewell_time = std::chrono::seconds(30);
+
+// So many connections are remembered that are still to be ended at the server.
+constexpr std::size_t most_farewells = 64;
 
 }  // namespace
 
@@ -256,14 +264,50 @@ void link::take_off(ticket_list& settled) noexcept {
     }
 }
 
+// The command that ends a connection at the server. By id and address: after a restart the id alone
+// could be somebody else's.
+std::unique_ptr<async_ticket> link::farewell_to(const wire::server_side& line) {
+    auto t = pool_.take();
+    const std::array<std::string_view, 6> kill{"CLIENT", "KILL", "ID",
+                                               line.id,  "ADDR", line.address};
+    append_command(t->storage, kill);
+    t->name_storage = kill[0];
+    t->again = repeat::idempotent;
+    t->done = [](const result<reply>&) {};
+    t->raw = t->storage;
+    t->raw_name = t->name_storage;
+    t->bytes = t->storage.size();
+    t->expected = t->replies_to_come();
+    t->replies = {t->slots, t->expected};
+    t->began = time_.now();
+    t->give_up = t->began + farewell_time;
+    t->submitted = true;
+    return t;
+}
+
+// Puts what ends connections that were given up before all else that is queued. By itself it makes
+// no connection: whoever asks again does.
+// Requires: the mutex is held, and there is a connection.
+void link::queue_farewells() {
+    ticket_list later;
+    later.splice(queue_);
+    for (const wire::server_side& line : std::exchange(given_up_, {})) {
+        auto t = farewell_to(line);
+        if (admit(*t, t->began)) static_cast<void>(t.release());
+    }
+    queue_.splice(later);
+}
+
 // Requires: this thread is the reader. The channel is gone afterwards.
 void link::break_channel(channel& c, reading_lock reading, ticket_list& settled) {
     lock held(mutex_);
     c.broken = true;
     writer_left_.wait(held, [&] { return !c.writing; });
     if (current_ == &c) current_ = nullptr;
-    const std::string reason = c.reason.empty() ? "the connection was given up" : c.reason;
+    const bool given_up = c.reason.empty();
+    const std::string reason = given_up ? "the connection was given up" : c.reason;
     c.reading.splice(c.flying);
+    const bool unanswered = !c.reading.empty();
     while (ticket* t = c.reading.pop_front()) {
         if (t->replies.empty()) {
             delete t;
@@ -290,8 +334,18 @@ void link::break_channel(channel& c, reading_lock reading, ticket_list& settled)
     counts_.disconnects.add();
     counts_.open_connections.take();
     reading.unlock();  // nobody finds it any more
+    if (unanswered) c.line->stream().drop_unsent();
+    if (unanswered && given_up && !stopping_ && !c.line->known_as().id.empty()) {
+        if (given_up_.size() == most_farewells) given_up_.erase(given_up_.begin());
+        given_up_.push_back(c.line->known_as());
+    }
     drop(c);
-    if (!queue_.empty()) nudge_.raise();
+    if (current_ != nullptr && !given_up_.empty()) {
+        queue_farewells();
+        set_off(held);
+    } else if (!queue_.empty()) {
+        nudge_.raise();
+    }
 }
 
 // A retired channel is kept as long as someone waits for a reply on it.

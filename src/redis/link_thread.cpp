@@ -100,6 +100,7 @@ void link::connected(std::unique_ptr<wire> line) {
     next_connect_ = {};
     counts_.connects.add();
     counts_.open_connections.add();
+    queue_farewells();
 }
 
 // Backoff with full jitter in its upper half: many clients of a server that came back do not come

@@ -23,10 +23,12 @@
 /// The thread is started by the first subscription. A caller that waits for a push, and is the only
 /// one, may take over reading from it (attend()): being woken by the thread would cost it as much
 /// again as the push itself. The thread gives the reading up when callers have come one by one, and
-/// takes it back when nobody has read for a while, or somebody waits who does not read.
+/// takes it back when nobody has read for a while, or somebody waits who does not read. While there
+/// is any subscription beside that caller's it keeps the reading: between two callers nobody reads,
+/// and the other one would be told of a message 100 ms late.
 ///
-/// After a break it connects again, subscribes to
-/// everything again, and then tells every handler that had been heard of before: there was a gap.
+/// After a break it connects again, subscribes to everything again, and then tells every handler
+/// that had been heard of before: there was a gap.
 namespace holdfast::redis {
 
 /// One handler. Its mutex is held while it runs, so that its end can wait for it; a handler may end
@@ -109,6 +111,7 @@ private:
     void listen();
     [[nodiscard]] bool ask_for_reading(lock& held);
     [[nodiscard]] bool take_reading(const push_wait& wait);
+    [[nodiscard]] bool one_listens() const noexcept;
     void leave_reading(bool alone);
     void doze(lock& held);
     void wake_reader() noexcept;

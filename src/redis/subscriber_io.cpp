@@ -130,7 +130,7 @@ void subscriber::listen() {
 // The thread while it does not read: it comes back when it is needed, or nobody has read for long.
 void subscriber::doze(lock& held) {
     constexpr duration nobody_for_long = std::chrono::milliseconds(100);
-    const bool needed = !pending_.empty() || stopping_ || renewing_;
+    const bool needed = !pending_.empty() || stopping_ || renewing_ || !one_listens();
     if (reader_ == role::nobody && (needed || time_.now() - last_round_ > nobody_for_long)) {
         reader_ = role::thread;
         lone_callers_ = 0;
@@ -168,12 +168,17 @@ bool subscriber::ask_for_reading(lock& held) {
     return reader_ == role::nobody && up_ && !stopping_ && !renewing_;
 }
 
+// Does nobody listen but the caller that waits? Requires: the mutex is held.
+bool subscriber::one_listens() const noexcept {
+    return topics_.size() == 1 && topics_.begin()->second.told->size() == 1;
+}
+
 // May the caller read? If not, the thread does, from now on.
 bool subscriber::take_reading(const push_wait& wait) {
     const bool alone = wait.alone();
     lock held(mutex_);
     if (!up_ || stopping_ || renewing_ || reader_ == role::caller) return false;
-    if (!alone) {
+    if (!alone || !one_listens()) {
         lone_callers_ = 0;
         if (reader_ == role::nobody) {
             reader_ = role::thread;
@@ -188,7 +193,7 @@ bool subscriber::take_reading(const push_wait& wait) {
 
 void subscriber::leave_reading(bool alone) {
     const lock held(mutex_);
-    reader_ = alone && up_ ? role::nobody : role::thread;
+    reader_ = alone && up_ && one_listens() ? role::nobody : role::thread;
     if (reader_ == role::thread) nudge_.raise();
     if (stopping_) changed_.notify_all();
 }
@@ -200,7 +205,7 @@ bool subscriber::attend(const push_wait& wait) {
     while (good && !wait.over() && time_.now() < wait.until) {
         {
             const lock held(mutex_);
-            if (stopping_ || renewing_) break;
+            if (stopping_ || renewing_ || !one_listens()) break;
         }
         good = read_round(wait.until, {poke_, wake_fd}) == round_end::quiet;
     }

@@ -115,6 +115,11 @@ void transport::shut_down() noexcept {
     ::shutdown(fd_, SHUT_RDWR);
 }
 
+void transport::drop_unsent() noexcept {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 io_step transport::read(std::span<char> into) {
     if (tls_ != nullptr) {
         const std::scoped_lock guard(tls_mutex_);

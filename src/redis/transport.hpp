@@ -68,6 +68,10 @@ public:
     /// Ends both directions: a reader sees the end at once.
     void shut_down() noexcept;
 
+    /// When it is closed, what the kernel has not delivered yet is dropped (the peer sees a reset)
+    /// instead of being delivered later.
+    void drop_unsent() noexcept;
+
 private:
     explicit transport(int fd) noexcept : fd_(fd) {}
     result<void> shake_hands(const server_address& address, const redis_tls& rules,

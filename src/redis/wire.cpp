@@ -5,7 +5,8 @@
 // commands) travels together; but where a role is expected, the caller's own commands wait until
 // ROLE has been answered, for they may write.
 //
-// CLIENT SETNAME may be refused by an ACL: it is a courtesy to whoever reads CLIENT LIST.
+// CLIENT SETNAME may be refused by an ACL: it is a courtesy to whoever reads CLIENT LIST. So may
+// CLIENT INFO be: without it a connection that is given up cannot be ended at the server.
 // PING stands for the first real command: it brings out NOAUTH, LOADING and a full server.
 #include "redis/wire.hpp"
 
@@ -14,14 +15,18 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace holdfast::redis {
 namespace {
 
 struct greeting {
-    std::vector<std::vector<std::string>> words;
+    std::vector<std::vector<std::string>> words{};
+    std::size_t own = SIZE_MAX;  ///< From this one on they are the caller's own.
 
     void add(std::vector<std::string> command) { words.push_back(std::move(command)); }
     [[nodiscard]] std::string encoded() const {
@@ -62,12 +67,14 @@ greeting opening(const profile& p) {
     const redis_options& o = p.options;
     greeting g;
     if (!o.client_name.empty()) g.add({"CLIENT", "SETNAME", o.client_name});
+    g.add({"CLIENT", "INFO"});
     if (o.database != 0) g.add({"SELECT", std::to_string(o.database)});
     g.add({"PING"});
     if (!p.expected_role.empty()) {
         g.add({"ROLE"});
         return g;
     }
+    g.own = g.words.size();
     for (const auto& own : o.on_connect_commands) g.add(own);
     return g;
 }
@@ -75,7 +82,9 @@ greeting opening(const profile& p) {
 result<void> say(wire& to, const greeting& g, const profile& p, time_point deadline, clock& time,
                  const patience& go_on) {
     std::vector<reply> answers(g.words.size());
+    const time_point sent = time.now();
     const auto seen = to.pipeline(g.encoded(), answers, deadline, time, go_on);
+    const time_point heard = time.now();
     for (std::size_t i = 0; i < seen.answered; ++i) {
         const auto& words = g.words[i];
         if (answers[i].is_error()) {
@@ -84,8 +93,12 @@ result<void> say(wire& to, const greeting& g, const profile& p, time_point deadl
             e.detail = fmt::format("handshake: {}: {}", words[0], e.detail);
             return std::unexpected(std::move(e));
         }
+        if (words[0] == "CLIENT" && words[1] == "INFO") to.set_known_as(answers[i].text());
         if (words[0] == "ROLE") {
             if (auto fits = check_role(answers[i], p.expected_role); !fits) return fits;
+        }
+        if (i >= g.own && p.options.on_connect_answer) {
+            p.options.on_connect_answer(answers[i], sent, heard);
         }
     }
     if (!seen.problem.empty()) return fail(errc::unavailable, "handshake: " + seen.problem);
@@ -120,12 +133,25 @@ result<std::unique_ptr<wire>> wire::open(const server_address& address, const pr
         return explain(done.error());
     }
     if (!p.expected_role.empty() && !p.options.on_connect_commands.empty()) {
-        const greeting own{p.options.on_connect_commands};
+        const greeting own{.words = p.options.on_connect_commands, .own = 0};
         if (auto done = say(*made, own, p, deadline, time, go_on); !done) {
             return explain(done.error());
         }
     }
     return made;
+}
+
+void wire::set_known_as(std::string_view info) {
+    const auto field = [&](std::string_view name) {
+        if (!info.starts_with(name)) return std::string();
+        info.remove_prefix(name.size());
+        const std::size_t end = std::min(info.find(' '), info.size());
+        std::string value(info.substr(0, end));
+        info.remove_prefix(std::min(end + 1, info.size()));
+        return value;
+    };
+    server_side said{.id = field("id="), .address = field("addr=")};
+    if (!said.id.empty() && !said.address.empty()) known_as_ = std::move(said);
 }
 
 void wire::write_some(std::string_view bytes, progress& at) {

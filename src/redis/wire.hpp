@@ -33,6 +33,16 @@ public:
     [[nodiscard]] reply_reader& replies() noexcept { return replies_; }
     [[nodiscard]] const server_address& address() const noexcept { return address_; }
 
+    /// What the server calls this connection: both name it in CLIENT KILL, and no other connection
+    /// in the server's life. Empty if it did not say so (before Redis 6.2, or not permitted).
+    struct server_side {
+        std::string id;
+        std::string address;
+    };
+    [[nodiscard]] const server_side& known_as() const noexcept { return known_as_; }
+    /// As CLIENT INFO answers: "id=3 addr=127.0.0.1:50000 …".
+    void set_known_as(std::string_view info);
+
     /// How far a pipeline came.
     struct progress {
         std::size_t written = 0;   ///< Bytes that may have reached the server.
@@ -53,6 +63,7 @@ private:
     void read_some(std::span<reply> answers, progress& at);
 
     server_address address_;
+    server_side known_as_;
     std::unique_ptr<transport> stream_;
     reply_reader replies_;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/require.hpp"
+
 #include <holdfast/entropy.hpp>
 
 #include <sys/mman.h>
@@ -14,6 +16,7 @@ namespace holdfast {
 
 // Multiply-shift: the bias is below bound / 2^64, far under what jitter could show.
 std::uint64_t entropy::below(std::uint64_t bound) noexcept {
+    detail::require(bound > 0, "bound > 0");
     std::array<std::byte, 8> bytes{};
     fill(bytes);
     std::uint64_t draw = 0;

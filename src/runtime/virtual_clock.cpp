@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/require.hpp"
+
 #include <holdfast/virtual_clock.hpp>
 
 #include <algorithm>
@@ -38,6 +40,7 @@ void virtual_clock::wait_until(std::unique_lock<std::mutex>& held, std::conditio
 // the time and its sleep. That mutex is taken without ours, because sleepers take the two in the
 // other order; the pin keeps the sleeper, and so its mutex and variable, alive meanwhile.
 void virtual_clock::advance(duration by) {
+    detail::require(by >= duration::zero(), "by >= 0");
     std::vector<std::list<sleeper>::iterator> due;
     {
         const std::scoped_lock guard(mutex_);

@@ -122,7 +122,7 @@ result<admission> concurrency_limiter::enter(std::string_view key) {
                                detail::check_prefix(options_.prefix),
                                detail::check_timeout(options_.timeout), detail::check_key(key)});
     if (!fit) return std::unexpected(fit.error());
-    std::string name = options_.prefix + std::string(key);
+    std::string name(detail::kept_key(options_.prefix, key, detail::kept::permits).view());
     owner_token owner = owner_token::draw(where_.chance());
     detail::question q(detail::traffic_scripts::all().enter, 1, repeat::idempotent);
     q.word(name);

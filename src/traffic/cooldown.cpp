@@ -11,10 +11,10 @@ namespace {
 
 result<void> ready(const command_place& where, const cooldown_options& options,
                    std::string_view key) {
-    return detail::first_failure({detail::check_place(where),
-                                  detail::check_span("window", options.window),
-                                  detail::check_prefix(options.prefix),
-                                  detail::check_timeout(options.timeout), detail::check_key(key)});
+    return detail::first_failure(
+        {detail::check_place(where), detail::check_span("window", options.window),
+         detail::check_prefix(options.prefix), detail::check_timeout(options.timeout),
+         detail::check_key(key), detail::check_plain_key(options.prefix, key)});
 }
 
 }  // namespace
@@ -24,10 +24,8 @@ cooldown::cooldown(command_place where, cooldown_options options)
 
 result<decision> cooldown::take(std::string_view key) {
     if (auto fit = ready(where_, options_, key); !fit) return std::unexpected(fit.error());
-    detail::key_text name;
-    name.add(options_.prefix);
-    name.add(key);
-    const std::string token = detail::draw_token(where_.chance());
+    const detail::key_text name = detail::plain_key(options_.prefix, key);
+    const std::string token = "cooldown:" + detail::draw_token(where_.chance());
     detail::question q(detail::traffic_scripts::all().cooldown, 1, repeat::idempotent);
     q.word(name.view());
     q.word(token);
@@ -51,11 +49,10 @@ result<decision> cooldown::take(std::string_view key) {
 
 result<void> cooldown::clear(std::string_view key) {
     if (auto fit = ready(where_, options_, key); !fit) return fit;
-    detail::key_text name;
-    name.add(options_.prefix);
-    name.add(key);
-    const auto drop = words("DEL", name.view());
-    const auto gone = detail::ask(where_, drop.idempotent(), name.view(), options_.timeout);
+    const detail::key_text name = detail::plain_key(options_.prefix, key);
+    detail::question q(detail::traffic_scripts::all().cooldown_clear, 1, repeat::idempotent);
+    q.word(name.view());
+    const auto gone = detail::ask(where_, q.as_command(), name.view(), options_.timeout);
     if (!gone) return std::unexpected(gone.error());
     return {};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The script counts; a message tells those who wait that it is over. The message is only the quick
-// way: whoever waits also looks once a second, so one that is lost costs no more than that.
+// way: whoever waits also looks once a second, so one that is lost costs no more than that. An
+// engine without messages is looked at as often as a waiter for a lock looks there.
 #include <holdfast/latch.hpp>
 
 #include "core/validity.hpp"
@@ -22,6 +23,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration longest_look = 1s;
+
+// Without messages: a quarter of the time it has waited, within these.
+constexpr duration first_look = 1ms;
+constexpr duration last_look = 50ms;
 
 // After the engine's trouble. Long enough not to flood it.
 constexpr duration pause_after_trouble = 100ms;
@@ -56,14 +61,14 @@ private:
 latch::latch(command_place where, std::string_view name, std::uint32_t count, latch_options options)
     : where_(std::move(where)),
       name_(name),
-      key_(options.prefix + name_),
+      key_(detail::kept_key(options.prefix, name_, detail::kept::latch).view()),
       count_(count),
       options_(std::move(options)) {}
 
 result<void> latch::ready() const {
     if (where_.engine() == nullptr) {
         return fail(errc::unsupported,
-                    "a latch needs an engine that speaks Redis commands: memory: or a Redis");
+                    "a latch needs an engine of Redis commands: memory:, sqlite: or Redis");
     }
     if (count_ == 0 || count_ > max_count) {
         return fail(errc::invalid_argument,
@@ -79,76 +84,103 @@ std::string latch::channel() const {
 }
 
 // How many are still missing, after n have arrived. The arguments are right.
-result<std::uint32_t> latch::touch(std::uint32_t n, duration timeout) {
-    const std::string token = n == 0 ? "" : detail::draw_token(where_.chance());
+result<latch::standing> latch::touch(std::uint32_t n, std::string_view round, keep life) {
+    const std::string token = n == 0 && !round.empty() ? "" : detail::draw_token(where_.chance());
     const std::string told = channel();
     detail::question q(detail::traffic_scripts::all().latch, 1, repeat::idempotent);
     q.word(key_);
     q.word(count_);
-    q.word(detail::to_ms(options_.life));
+    q.word(life == keep::prolong ? detail::to_ms(options_.life) : 0);
     q.word(n);
     q.word(token);
     q.word(told);
-    const auto answered = detail::ask(where_, q.as_command(), key_, timeout);
+    q.word(round);
+    const auto answered = detail::ask(where_, q.as_command(), key_, options_.timeout);
     if (!answered) return std::unexpected(answered.error());
     const auto& parts = answered->elements();
-    if (parts.size() != 2) return fail(errc::corrupt, "latch.lua answered " + to_string(*answered));
+    if (parts.size() < 2) return fail(errc::corrupt, "latch.lua answered " + to_string(*answered));
     const auto number = static_cast<std::uint32_t>(parts[1].number());
-    if (parts[0].number() == -1) {
-        return fail(errc::invalid_argument,
-                    fmt::format("the latch '{}' was made with a count of {}, not {}: use one count "
-                                "for one name",
-                                name_, number, count_));
+    switch (parts[0].number()) {
+        case -1:
+            return fail(errc::invalid_argument,
+                        fmt::format("the latch '{}' was made with a count of {}, not {}: use one "
+                                    "count for one name",
+                                    name_, number, count_));
+        case -2:
+            return fail(errc::invalid_argument,
+                        fmt::format("{} arrive at the latch '{}', which misses only {}: nothing "
+                                    "was counted",
+                                    n, name_, number));
+        case -3:
+            return fail(errc::cancelled,
+                        fmt::format("the latch '{}' was reset, removed or forgotten before all had "
+                                    "arrived",
+                                    name_));
+        default: break;
     }
-    if (parts[0].number() == -2) {
-        return fail(errc::invalid_argument,
-                    fmt::format("{} arrive at the latch '{}', which misses only {}: nothing was "
-                                "counted",
-                                n, name_, number));
-    }
-    return number;
+    if (parts.size() != 3) return fail(errc::corrupt, "latch.lua answered " + to_string(*answered));
+    return standing{number, std::string(parts[2].text())};
 }
 
-result<std::uint32_t> latch::count_down(std::uint32_t n) {
+result<latch::standing> latch::arrive(std::uint32_t n) {
     if (auto fit = ready(); !fit) return std::unexpected(fit.error());
     if (n == 0 || n > count_) {
         return fail(errc::invalid_argument, fmt::format("n is {}: give it 1 to {}", n, count_));
     }
-    return touch(n, options_.timeout);
+    return touch(n, "", keep::prolong);
+}
+
+result<std::uint32_t> latch::count_down(std::uint32_t n) {
+    const auto now = arrive(n);
+    if (!now) return std::unexpected(now.error());
+    return now->missing;
 }
 
 result<bool> latch::try_wait() {
     if (auto fit = ready(); !fit) return std::unexpected(fit.error());
-    const auto left = touch(0, options_.timeout);
-    if (!left) return std::unexpected(left.error());
-    return *left == 0;
+    const auto now = touch(0, "", keep::prolong);
+    if (!now) return std::unexpected(now.error());
+    return now->missing == 0;
 }
 
 result<void> latch::wait(const latch_wait& how) {
+    return wait_for("", how);
+}
+
+result<void> latch::wait_for(std::string round, const latch_wait& how) {
     if (auto fit = ready(); !fit) return fit;
     if (how.wait < duration::zero()) {
         return fail(errc::invalid_argument, "wait is negative: it takes zero or more");
     }
     command_engine& engine = *where_.engine();
     clock& time = engine.time();
-    const time_point until = later(time.now(), how.wait);
+    const time_point began = time.now();
+    const time_point until = later(began, how.wait);
+    // Its life is prolonged before it is over, and not with each of many looks.
+    const duration prolonging = std::min<duration>(longest_look, options_.life / 3);
+    time_point prolonged = began - prolonging;
     alarm_bell bell;
     const std::stop_callback stopping(how.stop, [&] { bell.ring(); });
     std::unique_ptr<subscription> ears;  // ends before the bell
+    bool deaf = false;                   // the engine has no messages
     for (;;) {
         if (how.stop.stop_requested()) {
             return fail(errc::cancelled, fmt::format("the wait for '{}' was cancelled", name_));
         }
-        const auto left = touch(0, options_.timeout);
-        if (left && *left == 0) return {};
-        if (!left && !passes(left.error())) return std::unexpected(left.error());
+        const time_point looked = time.now();
+        const bool prolongs = looked - prolonged >= prolonging;
+        const auto seen = touch(0, round, prolongs ? keep::prolong : keep::as_it_is);
+        if (seen && seen->missing == 0) return {};
+        if (!seen && !passes(seen.error())) return std::unexpected(seen.error());
+        if (seen) round = seen->round;
+        if (seen && prolongs) prolonged = looked;
         const time_point now = time.now();
         if (now >= until) {
-            if (!left) return std::unexpected(left.error());
+            if (!seen) return std::unexpected(seen.error());
             return fail(errc::timed_out,
-                        fmt::format("the latch '{}' still misses {}", name_, *left));
+                        fmt::format("the latch '{}' still misses {}", name_, seen->missing));
         }
-        if (left && ears == nullptr) {
+        if (seen && ears == nullptr && !deaf) {
             auto heard = engine.subscribe(
                 channel(), channel_scope::global, [&](const push_event&) { bell.ring(); },
                 std::min(until, later(now, options_.timeout)));
@@ -156,8 +188,11 @@ result<void> latch::wait(const latch_wait& how) {
                 ears = std::move(*heard);
                 continue;  // it may have opened before we listened
             }
+            deaf = heard.error() == errc::unsupported;
         }
-        bell.sleep(time, std::min(until, later(now, left ? longest_look : pause_after_trouble)));
+        const duration pause =
+            deaf ? std::clamp((now - began) / 4, first_look, last_look) : prolonging;
+        bell.sleep(time, std::min(until, later(now, seen ? pause : pause_after_trouble)));
     }
 }
 
@@ -165,10 +200,36 @@ result<void> latch::arrive_and_wait(std::uint32_t n, const latch_wait& how) {
     if (how.wait < duration::zero()) {
         return fail(errc::invalid_argument, "wait is negative: it takes zero or more");
     }
-    const auto left = count_down(n);
-    if (!left) return std::unexpected(left.error());
-    if (*left == 0) return {};
-    return wait(how);
+    auto now = arrive(n);
+    if (!now) return std::unexpected(std::move(now.error()));
+    if (now->missing == 0) return {};
+    return wait_for(std::move(now->round), how);
+}
+
+// 0: there is no next round.
+result<bool> latch::end_round(std::uint32_t next_count) {
+    if (auto fit = ready(); !fit) return std::unexpected(fit.error());
+    const std::string token = detail::draw_token(where_.chance());
+    const std::string told = channel();
+    detail::question q(detail::traffic_scripts::all().latch_end, 1, repeat::idempotent);
+    q.word(key_);
+    q.word(token);
+    q.word(next_count);
+    q.word(detail::to_ms(options_.life));
+    q.word(told);
+    const auto answered = detail::ask(where_, q.as_command(), key_, options_.timeout);
+    if (!answered) return std::unexpected(answered.error());
+    return answered->number() == 1;
+}
+
+result<void> latch::reset() {
+    const auto done = end_round(count_);
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
+result<bool> latch::remove() {
+    return end_round(0);
 }
 
 }  // namespace holdfast

@@ -62,25 +62,30 @@ limit_plan::limit_plan(const limit_rule& rule) : kind_('g'), capacity_(capacity_
     std::visit(overloaded{
                    [&](const fixed_window& r) {
                        kind_ = 'f';
+                       kept_as_ = kept::fixed_window;
                        body_ = &scripts.take_fixed_window;
                        window_ = to_ms(r.window);
                    },
                    [&](const sliding_log& r) {
                        kind_ = 'l';
+                       kept_as_ = kept::sliding_log;
                        body_ = &scripts.take_sliding_log;
                        window_ = to_us(r.window);
                    },
                    [&](const sliding_counter& r) {
                        kind_ = 'c';
+                       kept_as_ = kept::sliding_counter;
                        body_ = &scripts.take_sliding_counter;
                        window_ = divide_up(to_us(r.window), r.parts);
                        parts_ = r.mode == counting::unbiased ? -std::int64_t{r.parts} : r.parts;
                    },
                    [&](const token_bucket& r) {
+                       kept_as_ = kept::token_bucket;
                        bucket(r.refill, r.period, r.capacity);
                        full_ = cost(r.capacity);
                    },
                    [&](const leaky_bucket& r) {
+                       kept_as_ = kept::leaky_bucket;
                        bucket(r.drain, r.period, r.queue + 1);
                        full_ = per_token_;
                        own_wait_ = cost(r.queue);

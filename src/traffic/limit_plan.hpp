@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 /// A rule in the numbers that its script takes, and its script's answers as decisions.
 ///
@@ -36,6 +37,8 @@ public:
 
     [[nodiscard]] bool is_bucket() const noexcept { return kind_ == 'g'; }
     [[nodiscard]] bool is_fixed_window() const noexcept { return kind_ == 'f'; }
+    /// What its key says that it is.
+    [[nodiscard]] std::string_view kept_as() const noexcept { return kept_as_; }
     [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] const script& body() const noexcept { return *body_; }
 
@@ -77,6 +80,7 @@ private:
     [[nodiscard]] duration time_of(std::int64_t parts) const noexcept;
 
     char kind_;
+    std::string_view kept_as_;
     const script* body_;
     std::uint64_t capacity_;
     // A bucket's.

@@ -103,7 +103,7 @@ result<void> limiter_core::return_blocks() {
 void limiter_core::abandon_blocks() noexcept {
     if (!blocks_) return;
     for (const auto& rest : blocks_->drain()) {
-        const key_text name = key_of(rest.key, limits_.front());
+        const key_text name = key_of(rest.key, 0);
         question q(plans_.front().body(), 1, repeat::never);
         q.word(name.view());
         plans_.front().put_own(q, limit_op::give, rest.left, {.until = rest.server_end});

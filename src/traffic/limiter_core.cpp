@@ -14,14 +14,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::size_t most_limits = 16;
-constexpr std::size_t most_name_bytes = 64;
-
-bool good_name(std::string_view name) {
-    return !name.empty() && name.size() <= most_name_bytes && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '_' || c == '-';
-    });
-}
 
 bool is_away(const error& why) noexcept {
     return why == errc::unavailable || why == errc::timed_out || why == errc::outcome_unknown;
@@ -74,9 +66,14 @@ result<void> limiter_core::check_all() const {
 }
 
 result<void> limiter_core::check_names() const {
+    // It would come first, and be no hash tag: the limits of a key would be in different slots.
+    const std::size_t brace = options_.prefix.find('{');
+    if (named_ && brace != std::string::npos && options_.prefix.substr(brace, 2) == "{}") {
+        return fail(errc::invalid_argument, "prefix: with several limits '{}' is no hash tag");
+    }
     for (std::size_t i = 0; i < limits_.size(); ++i) {
         const std::string& name = limits_[i].name;
-        if (!good_name(name)) {
+        if (!is_limit_name(name)) {
             return fail(errc::invalid_argument, "a limit's name is 1 to 64 of A-Z a-z 0-9 . _ -");
         }
         for (std::size_t other = 0; other < i; ++other) {
@@ -219,7 +216,7 @@ result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op
                                                   time_point give_up) {
     add(count_.asked);
     const limit_plan& plan = plans_.front();
-    const key_text name = key_of(key, limits_.front());
+    const key_text name = key_of(key, 0);
     const repeat again = op == limit_op::look ? repeat::idempotent : repeat::never;
     question q(plan.body(), 1, again);
     q.word(name.view());
@@ -257,7 +254,7 @@ result<decision> limiter_core::exchange_several(std::string_view key, limit_op o
     question q(traffic_scripts::all().take_several, limits_.size(),
                op == limit_op::look ? repeat::idempotent : repeat::never);
     for (std::size_t i = 0; i < limits_.size(); ++i) {
-        names[i] = key_of(key, limits_[i]);
+        names[i] = key_of(key, i);
         q.word(names[i].view());
     }
     q.word(op == limit_op::look ? "look" : op == limit_op::give ? "give" : "");
@@ -302,22 +299,13 @@ decision limiter_core::binding_of(std::vector<decision> all) const {
     return std::move(*binding);
 }
 
-key_text limiter_core::key_of(std::string_view key, const limit& one) const {
-    key_text name;
-    name.add(options_.prefix);
-    if (!named_) {
-        name.add(key);
-        return name;
-    }
-    name.add("{");
-    name.add(key);
-    name.add("}:");
-    name.add(one.name);
-    return name;
+key_text limiter_core::key_of(std::string_view key, std::size_t i) const {
+    const std::string_view name = named_ ? std::string_view(limits_[i].name) : std::string_view();
+    return kept_key(options_.prefix, key, plans_[i].kept_as(), name);
 }
 
 std::size_t limiter_core::place_of(std::string_view key) const {
-    return where_.engine()->place_of(key_of(key, limits_.front()).view());
+    return where_.engine()->place_of(key_of(key, 0).view());
 }
 
 bool limiter_core::resting(std::string_view key) const {

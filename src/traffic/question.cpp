@@ -19,7 +19,7 @@ result<void> first_failure(std::initializer_list<result<void>> checks) {
 result<void> check_place(const command_place& where) {
     if (where.engine() != nullptr) return {};
     return fail(errc::unsupported,
-                "traffic control needs an engine that speaks Redis commands: memory: or a Redis");
+                "traffic control needs an engine of Redis commands: memory:, sqlite: or Redis");
 }
 
 result<void> check_span(std::string_view what, duration span) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
+#include "traffic/key_text.hpp"
+
 #include <holdfast/command_place.hpp>
 #include <holdfast/error.hpp>
 
@@ -18,23 +21,6 @@
 /// cost a trip and nothing else.
 namespace holdfast::detail {
 
-/// The longest prefix, and what a key and a limit's name may add to it.
-inline constexpr std::size_t max_prefix_bytes = 128;
-
-/// A Redis key put together without an allocation.
-class key_text {
-public:
-    void add(std::string_view part) {
-        part.copy(room_.data() + size_, part.size());
-        size_ += part.size();
-    }
-    [[nodiscard]] std::string_view view() const noexcept { return {room_.data(), size_}; }
-
-private:
-    std::array<char, max_prefix_bytes + 512 + 64 + 8> room_;
-    std::size_t size_ = 0;
-};
-
 /// The words of an EVALSHA, and the digits of its numbers. Its views point into it.
 class question {
 public:
@@ -46,8 +32,12 @@ public:
     question(const question&) = delete;
     question& operator=(const question&) = delete;
 
-    void word(std::string_view text) { words_[count_++] = text; }
+    void word(std::string_view text) {
+        require(count_ < words_.size(), "a call has room for the words of sixteen limits");
+        words_[count_++] = text;
+    }
     void word(std::integral auto number) {
+        require(numbers_ < digits_.size(), "a call has room for the numbers of sixteen limits");
         auto& room = digits_[numbers_++];
         const auto end = std::to_chars(room.data(), room.data() + room.size(), number).ptr;
         word(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())));

@@ -8,11 +8,17 @@ const traffic_scripts& traffic_scripts::all() {
         .cooldown = script(
 #include "scripts/cooldown.inc"
             ),
+        .cooldown_clear = script(
+#include "scripts/cooldown_clear.inc"
+            ),
         .enter = script(
 #include "scripts/enter.inc"
             ),
         .latch = script(
 #include "scripts/latch.inc"
+            ),
+        .latch_end = script(
+#include "scripts/latch_end.inc"
             ),
         .once_forget = script(
 #include "scripts/once_forget.inc"

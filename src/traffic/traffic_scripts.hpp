@@ -8,8 +8,10 @@ namespace holdfast::detail {
 
 struct traffic_scripts {
     script cooldown;
+    script cooldown_clear;
     script enter;
     script latch;
+    script latch_end;
     script once_forget;
     script once_record;
     script stay;

@@ -158,14 +158,16 @@ class Doctor(Case):
         group = self.engine(engines.Sentinel)
         url = group.url(None)
         master = f"master 127.0.0.1:{group.servers[0].port}"
-        found = self.everywhere(url, FAILURE)
+        self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good",
+                         "a replica confirms what it grants")
+        found = self.everywhere(url + "&replicas=0", FAILURE)
         self.assertEqual(found[master]["replicas"], "unsafe", "nothing stops it when it is cut off")
         for one in group.sentinels:
             self.assertEqual(found[f"sentinel 127.0.0.1:{one.port}"], {"sentinel": "good"})
         group.servers[0].command("CONFIG", "SET", "min-replicas-to-write", "1")
         wait_until(lambda: b"min_slaves_good_slaves:2" in group.servers[0].command("INFO"),
                    "the master counts its replicas")
-        self.assertEqual(self.everywhere(url, SUCCESS)[master]["replicas"], "good")
+        self.assertEqual(self.everywhere(url + "&replicas=0", SUCCESS)[master]["replicas"], "good")
         found = self.everywhere(url.replace("quarantine=2000ms", "quarantine=off"), FAILURE)
         self.assertEqual(found[master]["quarantine"], "unsafe")
         for one in group.sentinels[:2]:

@@ -76,6 +76,12 @@ TEST_F(redis_judgement, wants_a_master_behind_sentinels_to_stop_when_it_is_cut_o
     EXPECT_EQ(unsafe(), "replicas ");
     facts.info["min_slaves_good_slaves"] = "2";
     EXPECT_EQ(unsafe(), "");
+    facts.info.erase("min_slaves_good_slaves");
+    facts.replicas = 1;
+    EXPECT_EQ(unsafe(), "");
+    facts.info["connected_slaves"] = "0";
+    EXPECT_EQ(unsafe(), "replicas ");
+    facts.info["connected_slaves"] = "2";
     facts.quarantine = 0s;
     EXPECT_EQ(unsafe(), "quarantine ");
 }

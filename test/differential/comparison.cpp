@@ -72,6 +72,30 @@ reply sorted_deeply(const reply& r) {
     return sorted(reply::array(std::move(elements)));
 }
 
+// Each row without the time that its entry has been idle.
+reply without_idle(const reply& r) {
+    auto rows = r.elements();
+    if (rows.size() == 4 && rows[0].type() == reply::kind::integer) return r;  // the summary
+    for (reply& row : rows) {
+        auto cells = row.elements();
+        if (cells.size() == 4) cells[2] = reply::integer(0);
+        if (row.type() == reply::kind::array) row = reply::array(std::move(cells));
+    }
+    return r.type() == reply::kind::array ? reply::array(std::move(rows)) : r;
+}
+
+// XINFO without the nodes of a tree that only Redis has, and without idle times.
+reply without_details(const reply& r) {
+    if (r.type() != reply::kind::array) return r;
+    static const std::set<std::string> ours{"radix-tree-keys", "radix-tree-nodes", "idle"};
+    auto fields = r.elements();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const bool hidden = i > 0 && ours.contains(fields[i - 1].text());
+        fields[i] = hidden ? reply::integer(0) : without_details(fields[i]);
+    }
+    return reply::array(std::move(fields));
+}
+
 // What Redis answers in an order of its own, in an order of ours.
 reply canonical(const std::string& name, const reply& r) {
     static const std::set<std::string> multisets{"SMEMBERS", "SINTER", "SUNION", "SDIFF",
@@ -81,6 +105,8 @@ reply canonical(const std::string& name, const reply& r) {
     if (name == "SCAN" || name == "SSCAN") return sorted_scan(r, sorted);
     if (name == "HSCAN") return sorted_scan(r, sorted_pairs);
     if (name == "ZSCAN") return sorted_scan(r, sorted_scores);
+    if (name == "XPENDING") return without_idle(r);
+    if (name == "XINFO") return without_details(r);
     return r;
 }
 

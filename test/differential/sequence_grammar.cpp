@@ -32,7 +32,7 @@ private:
         if (at < 820) return scripts();
         if (at < 920) return session_transaction();
         if (at < 960) return whole_transaction();
-        if (at < 995) return blocking_pop();
+        if (at < 995) return blocking();
         if (at < 999) return pipeline();
         expiry();
     }
@@ -77,6 +77,7 @@ private:
         for (auto n = pools_.below(6); n > 0; --n) {
             if (pools_.chance(5)) rule(session, "(MULTI|WATCH <key>|NOSUCHCMD|GET)");
             if (pools_.chance(5)) rule(session, "(BLPOP|BRPOP) <l> [<l>] <timeout>");
+            if (pools_.chance(5)) rule(session, "XREAD BLOCK 5 STREAMS <r> $");
             if (pools_.chance(3)) rule(session, "SPOP <t> 1000");
             if (pools_.chance(6)) {
                 operation step = draw_script_steps(pools_).front();
@@ -102,7 +103,7 @@ private:
     }
 
     // Never waits: the list has been filled, or the command is refused.
-    void blocking_pop() {
+    void blocking() {
         const auto session = own_session();
         const std::string list = pools_.draw("l");
         put(session, {"RPUSH", list, pools_.draw("member"), pools_.draw("member")});
@@ -112,6 +113,9 @@ private:
         if (pools_.chance(30)) args.push_back(pools_.draw("key"));
         args.push_back(pools_.draw("timeout"));
         put(session, std::move(args));
+        rule(session, "XADD <r> <nextid> f v");
+        rule(session, "XREAD [COUNT <count>] BLOCK 1 STREAMS <r> (0|$|<sid>)");
+        rule(session, "XREADGROUP GROUP <group> <consumer> BLOCK (1|-1|x) STREAMS <r> >");
     }
 
     void expiry() {
@@ -154,6 +158,13 @@ private:
             put(operation::shared, {"LRANGE", key, "0", "-1"});
             put(operation::shared, {"SMEMBERS", key});
             put(operation::shared, {"ZRANGE", key, "0", "-1", "WITHSCORES"});
+            put(operation::shared, {"XINFO", "STREAM", key});
+            put(operation::shared, {"XINFO", "GROUPS", key});
+            put(operation::shared, {"XRANGE", key, "-", "+"});
+            for (const char* group : {"g1", "g2"}) {
+                put(operation::shared, {"XPENDING", key, group, "-", "+", "1000"});
+                put(operation::shared, {"XINFO", "CONSUMERS", key, group});
+            }
         }
     }
 

@@ -58,6 +58,17 @@ pool_map texts() {
          {"*", "s*", "?1", "[a-h]*", "[^s]*", "nomatch", "*1", "", "h[12]", "\\*", "*\\1", "[",
           "k*z", "**", "[z-a]1", "s[", "*a*", "f?"}},
         {"lex", {"-", "+", "[a", "(a", "[b", "(c", "[aa", "(", "[", "a", "", "[z", "-x", "+x"}},
+        {"sid", {"0",     "1",    "2",       "5",
+                 "10",    "20",   "3-1",     "7-0",
+                 "12-2",  "0-0",  "-",       "+",
+                 "(3",    "(7-1", "1-",      "-1",
+                 "x",     "",     "+1",      "01-1",
+                 "5--01", "4-x",  "3-*",     " 2",
+                 "9-1",   "15",   "8-1",     "6-0",
+                 "4-2",   "11-1", "1-1\0z"s, "18446744073709551615-18446744073709551614"}},
+        {"group", {"g1", "g1", "g1", "g2", "g2", "", "g\0z"s}},
+        {"consumer", {"c1", "c1", "c2", "c3", "", "c\0z"s}},
+        {"faridle", {"100000000", "9223372036854775807"}},
         {"junk",
          {"", "0", "1", "-1", "abc", "NX", "XX", "GET", "LIMIT", "COUNT", "WITHSCORES", "\0"s,
           "9223372036854775807", "-9223372036854775808", "nan", "s1", "h1", "z1"}},
@@ -178,6 +189,7 @@ const pool& keys_of(char kind) {
                                           {'l', {"l1", "l2", "l3"}},
                                           {'t', {"t1", "t2", "t3"}},
                                           {'z', {"z1", "z2", "z3"}},
+                                          {'r', {"r1", "r2", "r3"}},
                                           {'y', {"y1", "y2"}},
                                           {'x', {"", "nokey", "k:z"}}};
     return all.at(kind);
@@ -188,7 +200,7 @@ const pool& keys_of(char kind) {
 const std::vector<std::string>& value_pools::all_keys() {
     static const pool all = [] {
         pool list;
-        for (const char kind : {'s', 'h', 'l', 't', 'z', 'x'}) {
+        for (const char kind : {'s', 'h', 'l', 't', 'z', 'r', 'x'}) {
             list.insert(list.end(), keys_of(kind).begin(), keys_of(kind).end());
         }
         return list;
@@ -213,6 +225,12 @@ std::string value_pools::draw(std::string_view name) {
     if (name == "secs") return std::to_string(far_seconds());
     // Not a whole second: TTL rounds, and must not be at the edge of rounding right away.
     if (name == "ms") return std::to_string(far_seconds() * 1000 + 250);
+    // Mostly past all that were drawn, as a stream wants them.
+    if (name == "nextid") {
+        if (chance(40)) ++stream_ms_;
+        return std::to_string(stream_ms_) + "-" + std::to_string(below(3));
+    }
+    if (name == "nextms") return std::to_string(stream_ms_ + below(2)) + "-*";
     if (name == "at") return std::to_string(written_seconds[below(written_seconds.size())]);
     if (name == "atms") {
         return std::to_string(written_milliseconds[below(written_milliseconds.size())]);

@@ -36,6 +36,7 @@ private:
     // style: allow chance, because the standard fixes its sequence: a seed in an old report replays
     std::mt19937_64 random_;
     std::uint64_t expiries_ = 0;
+    std::uint64_t stream_ms_ = 1;
 };
 
 /// Is this one of the absolute times in the pools (seconds or milliseconds)?

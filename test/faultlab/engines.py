@@ -3,115 +3,13 @@
 
 import contextlib
 import os
-import random
 import shutil
-import signal
-import socket
 import sqlite3
-import struct
-import subprocess
 import tempfile
-import time
+import uuid
 from pathlib import Path
 
-from places import die_with_us
-
-
-def free_port():
-    """Below 32768, so that no outgoing connection has it, and a Cluster's second port is one."""
-    while True:
-        port = random.randrange(10_000, 30_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
-def wait_until(what, ready, seconds=30.0):
-    """Looks again and again; raises when it takes too long."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            if ready():
-                return
-        time.sleep(0.02)
-    raise RuntimeError(f"waited {seconds} s for {what}")
-
-
-class Server:
-    """A redis-server whose clock can be stepped; without --appendonly it keeps nothing."""
-
-    def __init__(self, ground, *arguments, configuration=None, place=None, clock=True, home=None):
-        self.port, self.place = free_port(), place or ground.main
-        self._configuration = [configuration] if configuration else []
-        self.directory = tempfile.mkdtemp(prefix="faultlab-", dir=home)
-        self.shift, self._ahead = Path(self.directory) / "shift", 0
-        self.shift.write_bytes(struct.pack("<q", 0))
-        self._clock = ground.clock if clock else None
-        self._arguments, self._process = arguments, None
-        for left in reversed(range(5)):
-            try:
-                return self.start()
-            except RuntimeError:  # somebody has taken the port, or a Cluster's second one
-                if left == 0:
-                    raise
-                self.port = free_port()
-
-    @property
-    def address(self):
-        return f"{self.place.host}:{self.port}"
-
-    def command(self, *words, timeout=2.0):
-        """One command, on a connection of its own. Answers the reply as bytes; raises OSError."""
-        with socket.create_connection((self.place.orders, self.port), timeout) as line:
-            line.sendall(b"*%d\r\n" % len(words) + b"".join(
-                b"$%d\r\n%s\r\n" % (len(w), w) for w in (str(word).encode() for word in words)))
-            line.shutdown(socket.SHUT_WR)
-            answer = b""
-            while data := line.recv(65536):
-                answer += data
-            return answer
-
-    def start(self):
-        environment = {**os.environ, "SHIFTED_CLOCK": str(self.shift)}
-        if self._clock:
-            environment["LD_PRELOAD"] = str(self._clock)
-        with open(Path(self.directory) / "log", "ab") as log:
-            self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [*self.place.enter, "redis-server", *self._configuration, "--port", str(self.port),
-                 "--bind", *self.place.listens(), "--protected-mode", "no", "--save", "",
-                 "--dir", self.directory, *self._arguments],
-                stdout=log, stderr=log, env=environment, preexec_fn=die_with_us)
-        self.wait()
-
-    def wait(self):
-        for _ in range(600):
-            if self._process.poll() is not None:
-                break
-            with contextlib.suppress(OSError):
-                if self.command("PING").startswith(b"+PONG"):
-                    return
-            time.sleep(0.02)
-        raise RuntimeError(f"redis-server on {self.port} did not start")
-
-    def signal(self, number):
-        self._process.send_signal(number)
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
-
-    def step(self, seconds):
-        """Its time of day jumps by so much, from wherever it is."""
-        self._ahead += int(seconds * 1e9)
-        with open(self.shift, "r+b") as file:  # in place: the server has mapped it
-            file.write(struct.pack("<q", self._ahead))
-
-    def close(self):
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGCONT)
-            self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
+from servers import Server, wait_until
 
 
 class Engine:
@@ -135,6 +33,9 @@ class Engine:
     def url(self, addresses):
         """For a worker that finds the servers at these addresses."""
         raise NotImplementedError
+
+    def around(self, words):  # how a worker with these words is started
+        return words
 
     def victims(self):
         """The servers that a fault strikes: as many as the engine says it survives, or one."""
@@ -199,6 +100,18 @@ class Sqlite(Engine):
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
+class SqliteContainers(Sqlite):
+    """A file that workers share which each read a boot id of their own, as in containers."""
+
+    name = "sqlite, own boot ids"
+
+    def around(self, words):
+        id_file = Path(self._directory) / str(uuid.uuid4())
+        id_file.write_text(id_file.name, encoding="ascii")
+        return ["unshare", "--mount", "sh", "-c", "mount --bind $0 /proc/sys/kernel/random/boot_id "
+                '&& exec "$@"', str(id_file), *words]
+
+
 class Redis(Engine):
     """One server."""
 
@@ -251,6 +164,7 @@ class Sentinel(Engine):
     parts = True
     quarantine_ms = 2000
     each = ()
+    more = ""  # options of the workers' URL
 
     def start(self):
         away = self.ground.struck() if self.ground.parted else None
@@ -292,7 +206,7 @@ class Sentinel(Engine):
     def url(self, addresses):
         hosts = ",".join(one.address for one in self.sentinels)
         return (f"redis-sentinel://{hosts}/lab?reply_timeout=500ms&connect_timeout=500ms"
-                f"&backoff_max=200ms&quarantine={self.quarantine_ms}ms")
+                f"&backoff_max=200ms&quarantine={self.quarantine_ms}ms{self.more}")
 
     def victims(self):
         """The master."""
@@ -311,6 +225,13 @@ class Sentinel(Engine):
         super().close()
 
 
+class TrustingSentinel(Sentinel):
+    """No replica is asked whether it knows of a grant."""
+
+    name = "sentinel, replicas=0"
+    more = "&replicas=0"
+
+
 class WarySentinel(Sentinel):
     """A master that stops by itself when it has lost its replicas, some three seconds later.
 
@@ -319,6 +240,7 @@ class WarySentinel(Sentinel):
 
     name = "sentinel, min-replicas"
     each = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
+    more = "&replicas=0"
     quarantine_ms = 3000
 
 
@@ -397,13 +319,30 @@ class Cluster(Engine):
                     return [node for node in self.servers if node.port == port]
         raise RuntimeError("no master has the slot")
 
-    def fail_over(self):
-        master = self.victims()[0]
+    def _replica_of(self, master):
         for node in self.servers:
             role = node.command("ROLE")
             if role.startswith(b"*5") and str(master.port).encode() in role:
-                node.command("CLUSTER", "FAILOVER", "TAKEOVER")
-                return
+                return node
+        raise RuntimeError("the master has no replica")
+
+    def fail_over(self):
+        self._replica_of(self.victims()[0]).command("CLUSTER", "FAILOVER", "TAKEOVER")
+
+    def hand_over(self, master):
+        """By an agreement of both: nothing is lost."""
+        replica = self._replica_of(master)
+
+        def promoted():
+            if replica.command("ROLE").startswith(b"*3"):
+                return True
+            replica.command("CLUSTER", "FAILOVER")
+            return False
+
+        wait_until("a handed over master", promoted)
+
+    def await_whole(self):
+        wait_until("a whole cluster", self.settled, 60)
 
 
 class RedisPy(Redis):
@@ -413,5 +352,5 @@ class RedisPy(Redis):
     disk = False
 
 
-ENGINES = [Memory, Sqlite, Redis, QuarantinedRedis, Sentinel, WarySentinel, Cluster, Redlock,
-           RedisPy]
+ENGINES = [Memory, Sqlite, SqliteContainers, Redis, QuarantinedRedis, Sentinel, TrustingSentinel,
+           WarySentinel, Cluster, Redlock, RedisPy]

@@ -27,19 +27,21 @@ import time
 from pathlib import Path
 
 import report
-from engines import ENGINES, RedisPy, wait_until
+from engines import ENGINES, RedisPy
+from servers import wait_until
 from nemeses import NEMESES
 from places import INSIDE, Ground, die_with_us, isolation
 from proxy import Proxies
-from referee import Referee, last_grant, verdict
+from referee import Referee, last_grant, probed, verdict
 
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
+PROBES = "new/*"  # names that nobody has used
 SLACK_MS = 2000
 DEBIANS_PYTHON = "/usr/bin/python3"  # whose python3-redis it is
 SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
          ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
-         ("sentinel, min-replicas", "partition"), ("cluster", "network cut"),
+         ("sentinel", "partition"), ("cluster", "network cut"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
 
@@ -51,8 +53,8 @@ def now():
 class Worker:
     """A process of one contender, or of several, behind proxies of its own."""
 
-    def __init__(self, cell, place, logs):
-        self.cell, self._place, self.logs = cell, place, logs
+    def __init__(self, cell, place, logs, name=NAME):
+        self.cell, self._place, self.logs, self._name = cell, place, logs, name
         engine = cell.engine
         if engine.proxied and not cell.ground.island:
             self.ports = [cell.proxies.open(server.port) for server in engine.servers]
@@ -65,7 +67,7 @@ class Worker:
         self.start()
 
     def start(self):
-        tail = [NAME, str(TTL_MS), str(WORK_MS), self._place.referee,
+        tail = [self._name, str(TTL_MS), str(WORK_MS), self._place.referee,
                 str(self.cell.referee.port), *map(str, self.logs)]
         if isinstance(self.cell.engine, RedisPy):
             words = [DEBIANS_PYTHON, "-B", str(HERE / "baseline_worker.py"), self._addresses[0]]
@@ -73,7 +75,8 @@ class Worker:
             words = [self.cell.program, self.cell.engine.url(self._addresses)]
         with open(self.cell.directory / "complaints", "ab") as complaints:
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [*self._place.enter, *words, *tail], stderr=complaints, preexec_fn=die_with_us)
+                [*self._place.enter, *self.cell.engine.around([*words, *tail])],
+                stderr=complaints, preexec_fn=die_with_us)
 
     def signal(self, number):
         self._process.send_signal(number)
@@ -116,6 +119,9 @@ class Cell:
             struck = WORKERS // 2
             self.workers = [Worker(self, self.ground.struck() if i < struck else self.ground.main,
                                    [log]) for i, log in enumerate(logs)]
+        self.probers, self.promotions = [], []
+        if self.nemesis.probes:
+            self.probers = [Worker(self, self.ground.main, [self.directory / "probe"], PROBES)]
         self._repeating = threading.Event()
         self._thread, self._victims = None, []
 
@@ -161,12 +167,15 @@ class Cell:
             time.sleep(1.0)
             faults.append(self._round())
         time.sleep(2.0)
-        for worker in self.workers:
+        everybody = [*self.workers, *self.probers]
+        for worker in everybody:
             worker.end()
-        for worker in self.workers:
+        for worker in everybody:
             worker.wait()
         logs = [log for worker in self.workers for log in worker.logs]
         seen = verdict(logs, self.referee, faults, TTL_MS)
+        for prober in self.probers:
+            seen |= probed(prober.logs[0], self.promotions)
         outside = self.nemesis.outside.get(self.engine.name)
         return {"engine": self.engine.name, "nemesis": self.nemesis.name, "outside": outside,
                 "strikes": len(faults), **seen, "keys_left": self._keys_left(),
@@ -191,7 +200,7 @@ class Cell:
         return left
 
     def close(self):
-        for worker in self.workers:
+        for worker in [*self.workers, *self.probers]:
             with contextlib.suppress(ProcessLookupError):
                 worker.kill()
         self.proxies.close()
@@ -206,9 +215,10 @@ def violated(row):
 
 
 def slow(row):
-    """Nobody was granted the name for longer than a dead holder or a quarantine explains."""
+    """The name, or new names, were refused for longer than a dead holder or a quarantine
+    explains."""
     first = row["first_grant_after_healing_ms"]
-    return first is None or first > row["may_take_ms"]
+    return first is None or max(first, row.get("refused_for_ms", 0)) > row["may_take_ms"]
 
 
 def broken(row):

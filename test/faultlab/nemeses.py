@@ -16,6 +16,7 @@ class Nemesis:
     lasts = 3.0
     needs = None           # "servers", "proxies", or of the machine: "island", "disk"
     parts_servers = False  # what is cut off is not only workers
+    probes = False         # a worker tries names that nobody has used
     #: Engines whose exclusion this is outside of, and why.
     outside = {}
 
@@ -156,6 +157,7 @@ class ClockStep(Nemesis):
     outside = {"redis": "a server whose clock jumps ends leases early",
                "redis, quarantine": "the same", "sentinel": "the same",
                "sentinel, min-replicas": "the same", "cluster": "the same",
+               "sentinel, replicas=0": "the same",
                "redlock of five": "a lease that three had granted is then known to one",
                "redis-py (baseline)": "the same"}
 
@@ -196,6 +198,7 @@ class Eviction(Nemesis):
     outside = {"redis": "a server that evicts keys with an expiry evicts leases",
                "redis, quarantine": "the same", "sentinel": "the same",
                "sentinel, min-replicas": "the same", "cluster": "the same",
+               "sentinel, replicas=0": "the same",
                "redlock of five": "a lease that three had granted is then known to one",
                "redis-py (baseline)": "the same"}
 
@@ -231,6 +234,29 @@ class Failover(Nemesis):
 
     def strike(self, cell):
         cell.engine.fail_over()
+
+
+class RollingUpgrade(Nemesis):
+    """Each master hands over to its replica and is restarted, one after the other; each time until
+    a quarantine is over. New names may be refused for so long, and no longer."""
+
+    name = "rolling upgrade"
+    lasts = 0.0
+    probes = True
+
+    @classmethod
+    def why_not(cls, engine):
+        return super().why_not(engine) or (
+            None if hasattr(engine, "hand_over") else "has no nodes that are upgraded in turn")
+
+    def strike(self, cell):
+        for master in cell.engine.masters():
+            cell.engine.hand_over(master)
+            cell.promotions.append(time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+            master.kill()
+            master.start()
+            time.sleep(3 * cell.engine.quarantine_ms / 1000)
+            cell.engine.await_whole()
 
 
 class Resharding(Nemesis):
@@ -281,7 +307,8 @@ class Partition(Network):
     name = "partition"
     lasts = 6.0
     parts_servers = True
-    outside = {"sentinel": "a master that does not know that it was replaced goes on granting"}
+    outside = {"sentinel, replicas=0": "a master that does not know that it was replaced goes on "
+                                         "granting"}
 
 
 class FullDisk(Nemesis):
@@ -302,4 +329,4 @@ class FullDisk(Nemesis):
 
 NEMESES = [Nemesis, KillClients, StopClients, KillServer, RestartServer, StopServer, Cut, OneWay,
            Reset, Network, DeafNetwork, LossyNetwork, Partition, ClockStep, ScriptFlush, ClientKill,
-           Eviction, FullDisk, Failover, Resharding]
+           Eviction, FullDisk, Failover, RollingUpgrade, Resharding]

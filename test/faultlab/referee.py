@@ -75,6 +75,25 @@ def read_log(path):
     return holdings, losses
 
 
+def probed(path, since):
+    """How many names were tried and refused, and for how long after the last of the times before
+    it (of a promotion) one was still refused, in ms: the longest of them."""
+    tried, refused, longest = 0, 0, 0
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the last line of one that was killed
+        tried += 1
+        if event["e"] != "refused":
+            continue
+        refused += 1
+        at = bisect.bisect_right(since, event["t"]) - 1
+        if at >= 0:
+            longest = max(longest, event["t"] - since[at])
+    return {"tried": tried, "refused": refused, "refused_for_ms": round(longest / 1e6)}
+
+
 def last_grant(path):
     """When a contender was last granted the name, by the end of its log; and whether it holds."""
     with open(path, "rb") as log:

@@ -11,11 +11,13 @@ COLUMNS = [
     ("lost_updates", "lost updates"), ("refused_writes", "late writes refused"),
     ("losses", "leases lost"), ("false_losses", "lost without a fault"),
     ("availability", "availability"),
-    ("first_grant_after_healing_ms", "first grant after healing, ms"), ("keys_left", "keys left")]
+    ("first_grant_after_healing_ms", "first grant after healing, ms"), ("keys_left", "keys left"),
+    ("tried", "new names tried"), ("refused", "refused"),
+    ("refused_for_ms", "refused for, ms after a promotion")]
 
 
 def line(row):
-    numbers = ", ".join(f"{title} {row[key]}" for key, title in COLUMNS)
+    numbers = ", ".join(f"{title} {row[key]}" for key, title in COLUMNS if row.get(key) is not None)
     return f"{row['engine']} | {row['nemesis']}: {numbers}"
 
 
@@ -24,7 +26,7 @@ def table(rows):
     yield "|---" * (len(COLUMNS) + 2) + "|"
     for row in rows:
         mark = " (outside)" if row["outside"] else ""
-        cells = " | ".join("-" if row[key] is None else str(row[key]) for key, _ in COLUMNS)
+        cells = " | ".join("-" if row.get(key) is None else str(row[key]) for key, _ in COLUMNS)
         yield f"| {row['engine']} | {row['nemesis']}{mark} | {cells} |"
 
 

@@ -6,6 +6,9 @@
 //
 //     faultlab_worker URL NAME TTL_MS WORK_MS REFEREE_HOST REFEREE_PORT LOG...
 //
+// A NAME that ends with a star is no name to contend for: each time another one is taken, with a
+// number for the star, and given back at once; so it is seen which names are refused.
+//
 // For each log there is a thread that contends. A log has one JSON object a line: every grant, how
 // long it was believed in (the last moment at which held() said yes), and how it ended; times are
 // CLOCK_BOOTTIME in nanoseconds, which all processes of a machine share. Ends by SIGTERM.
@@ -73,14 +76,10 @@ public:
            holdfast::duration work)
         : locks_(locks), thing_(thing), log_(log), ttl_(ttl), work_(work) {}
 
-    void round(const char* name) {
+    void round(std::string_view name) {
+        if (name.ends_with('*')) return probe(name.substr(0, name.size() - 1));
         auto got = locks_.mutex(name).acquire({.ttl = ttl_, .wait = 500ms});
-        if (!got) {
-            write(fmt::format(R"({{"e":"refused","t":{},"code":"{}"}})", now_ns(),
-                              holdfast::to_string(got.error().code)));
-            std::this_thread::sleep_for(10ms);  // style: allow clock, because it is a real worker
-            return;
-        }
+        if (!got) return refused(got.error());
         const long long granted = now_ns();
         const auto fence = got->fence().value;
         write(fmt::format(R"({{"e":"grant","t":{},"fence":{}}})", granted, fence));
@@ -95,6 +94,20 @@ public:
     }
 
 private:
+    void probe(std::string_view prefix) {
+        auto got = locks_.mutex(fmt::format("{}{}.{}", prefix, ::getpid(), ++works_))
+                       .try_acquire({.ttl = ttl_});
+        if (!got) return refused(got.error());
+        write(fmt::format(R"({{"e":"grant","t":{},"fence":{}}})", now_ns(), got->fence().value));
+        static_cast<void>(std::move(*got).release());
+    }
+
+    void refused(const holdfast::error& why) {
+        write(fmt::format(R"({{"e":"refused","t":{},"code":"{}"}})", now_ns(),
+                          holdfast::to_string(why.code)));
+        std::this_thread::sleep_for(10ms);  // style: allow clock, because it is a real worker
+    }
+
     bool believes(const holdfast::lease& held) {
         const long long before = now_ns();
         if (!held.held()) return false;

@@ -57,7 +57,9 @@ public:
     history(const history_kind& of, std::uint64_t seed) : kinds_(of.kinds), chance_(seed) {
         for (int i = 0; i < parties; ++i) actors_.push_back({owner_token::draw(chance_)});
         store_.on_push([this](const lease_push& push) {
-            if (const auto* given = std::get_if<handed_over>(&push)) heard_.push_back(*given);
+            const auto* given = std::get_if<handed_over>(&push);
+            // Without a ttl it is only the advice to ask again.
+            if (given != nullptr && given->ttl > duration::zero()) heard_.push_back(*given);
         });
     }
 

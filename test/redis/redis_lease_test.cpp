@@ -40,10 +40,10 @@ TEST_F(redis_lease,
        the_key_is_the_plain_name_and_holds_the_owner_and_after_a_renewal_the_fence_and_since_when) {
     const auto held = one.mutex("orders/42").acquire(brief()).value();
     const auto value = [&] { return server.raw("GET", "lock:orders/42").text(); };
-    ASSERT_EQ(value().size(), 33U);
-    EXPECT_EQ(value().back(), ':');
+    ASSERT_EQ(value().size(), 36U);
+    EXPECT_EQ(value().substr(32), ":hf:");
     test::wait_for("a renewal", [&] { return one.statistics().renewed > 0; });
-    const std::string rest = value().substr(33);
+    const std::string rest = value().substr(36);
     EXPECT_EQ(rest.substr(0, rest.find('@')), to_string(held.fence()));
     EXPECT_EQ(rest.size(), to_string(held.fence()).size() + 14) << "and 13 digits of ms";
     EXPECT_GT(server.raw("PTTL", "lock:orders/42").number(), 0);
@@ -152,9 +152,24 @@ TEST_F(redis_lease, redis_pys_lock_and_ours_exclude_each_other) {
 
 TEST_F(redis_lease, waiting_for_another_programs_lock_does_not_touch_it) {
     const std::string token = "0123456789abcdef0123456789abcdef";  // as redis-py's look
-    server.raw("SET", "lock:job", token, "NX", "PX", 60000);
-    EXPECT_EQ(one.mutex("job").acquire(brief(50ms)).error(), errc::timed_out);
-    EXPECT_EQ(server.raw("GET", "lock:job").text(), token);
+    const std::vector<std::string> theirs{token,
+                                          token + ":",
+                                          token + ":17",
+                                          token + ":17+",
+                                          token + ":1763242522000001@1763242522000",
+                                          token + ":s1:",
+                                          token + ":p1/5:17",
+                                          ":s3:1763242522000",
+                                          "+"};
+    for (const std::string& value : theirs) {
+        server.raw("SET", "lock:job", value, "PX", 60000);
+        EXPECT_EQ(one.mutex("job").acquire(brief(20ms)).error(), errc::timed_out) << value;
+        EXPECT_EQ(two.shared_mutex("job").try_acquire_shared(brief()).error(), errc::busy) << value;
+        EXPECT_EQ(server.raw("GET", "lock:job").text(), value);
+        EXPECT_GT(server.raw("PTTL", "lock:job").number(), 50000) << value;
+        EXPECT_EQ(one.inspect("job")->value().holders.at(0).client, "") << value;
+        EXPECT_EQ(one.list("job")->at(0).holders.at(0).client, "") << value;
+    }
 }
 
 TEST_F(redis_lease, an_uncontended_pair_is_three_commands_in_two_trips) {

@@ -199,6 +199,19 @@ TEST_F(confirmed_lease, is_not_granted_and_not_kept_without_them) {
     EXPECT_TRUE(two.mutex("job").acquire({.ttl = 3s, .wait = 20s}));
 }
 
+TEST_F(confirmed_lease, is_what_sentinel_has_unless_the_url_says_otherwise) {
+    constexpr std::string_view brief = "&quarantine=off&replica_wait=200ms";
+    auto usual = connect(group.url(), brief);
+    EXPECT_TRUE(usual.mutex("job").try_acquire({.ttl = 2s}));
+    pause_replicas();
+    const auto got = usual.mutex("other").try_acquire({.ttl = 2s});
+    ASSERT_FALSE(got);
+    EXPECT_NE(got.error().detail.find("0 of 1 replicas"), std::string::npos) << got.error().detail;
+    auto trusting = connect(group.url(), std::string(brief) + "&replicas=0");
+    EXPECT_TRUE(trusting.mutex("other").try_acquire({.ttl = 2s}));
+    resume_replicas();
+}
+
 class cluster_lease : public testing::Test {
 protected:
     // Two names on different masters.

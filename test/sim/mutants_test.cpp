@@ -29,10 +29,14 @@ constexpr std::string_view release{
 constexpr std::string_view renew{
 #include "scripts/renew.inc"
 };
+constexpr std::string_view renew_above{
+#include "scripts/renew_above.inc"
+};
 constexpr std::string_view stand_aside{
 #include "scripts/stand_aside.inc"
 };
-constexpr std::array scripts{acquire, leave, let_go, raise_fence, release, renew, stand_aside};
+constexpr std::array scripts{acquire, leave, let_go,      raise_fence,
+                             release, renew, renew_above, stand_aside};
 
 TEST(mutants, of_scripts_change_a_script) {
     for (const mutant& one : all_mutants()) {

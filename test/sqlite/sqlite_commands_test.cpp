@@ -4,6 +4,7 @@
 #include "engine/sqlite/sqlite_commands.hpp"
 #include "sqlite/store_on_file.hpp"
 #include "support/run_sql.hpp"
+#include "support/wait_for.hpp"
 
 #include <holdfast/holdfast.hpp>
 #include <holdfast/virtual_clock.hpp>
@@ -11,6 +12,10 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <future>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -136,6 +141,30 @@ TEST_F(sqlite_keys, a_limit_holds_across_processes) {
         allowed += WEXITSTATUS(status);
     }
     EXPECT_EQ(allowed, 10);
+}
+
+// Another process cannot wake it, so it looks: soon at first, and every 50 ms at the least.
+TEST_F(sqlite_keys, a_latch_is_looked_at_after_a_millisecond_and_then_every_50_ms_at_the_least) {
+    virtual_clock time;
+    const auto mine = sqlite::make_sqlite_commands({.path = path()}, time, system_entropy());
+    const latch_options options{.life = 1h};
+    auto waiter = std::async(std::launch::async,
+                             [&] { return latch(command_place(mine), "all", 1, options).wait(); });
+    std::vector<duration> pauses;
+    for (time_point begun = time.now(); time.now() < begun + 10s;) {
+        wait_for("it to sleep",
+                 [&] { return time.waiting() == 1 && time.next_wake() > time.now(); });
+        pauses.push_back(time.next_wake() - time.now());
+        time.advance(pauses.back());
+    }
+    EXPECT_EQ(pauses.front(), 1ms);
+    EXPECT_EQ(std::ranges::max(pauses), 50ms);
+    EXPECT_TRUE(std::ranges::is_sorted(pauses));
+    wait_for("it to sleep", [&] { return time.waiting() == 1 && time.next_wake() > time.now(); });
+    const auto other = sqlite::make_sqlite_commands({.path = path()}, time, system_entropy());
+    EXPECT_EQ(latch(command_place(other), "all", 1, options).count_down(), 0U);
+    time.advance(50ms);
+    EXPECT_TRUE(waiter.get());
 }
 
 }  // namespace

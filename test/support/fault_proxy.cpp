@@ -26,6 +26,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -34,7 +35,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 constexpr std::size_t buffer_limit = 1 << 20;
 
-enum class mode : std::uint8_t { pass, drop_replies, delay, cut, reset, black_hole, refuse };
+enum class mode : std::uint8_t { pass, drop_replies, delay, cut, stall, reset, black_hole, refuse };
 
 struct behaviour {
     mode what = mode::pass;
@@ -43,7 +44,7 @@ struct behaviour {
 };
 
 bool carries(mode m) {
-    return m == mode::pass || m == mode::delay || m == mode::cut;
+    return m == mode::pass || m == mode::delay || m == mode::cut || m == mode::stall;
 }
 
 struct chunk {
@@ -60,6 +61,7 @@ struct link {
     std::size_t held = 0;       // bytes in to_client
     std::size_t allowance = 0;  // bytes of replies that a cut still lets through
     bool holed = false;         // bytes were swallowed: the stream cannot go on
+    bool stalled = false;       // what the client says is kept until it is let go
     bool client_ended = false;  // it has sent its FIN
     bool server_ended = false;
     bool dead = false;
@@ -189,6 +191,7 @@ void fault_proxy::loop::take_over() {
     now_ = wanted_;
     for (link& l : links_) {
         l.allowance = now_.bytes;
+        l.stalled = now_.what == mode::stall;
         const bool lost = now_.what == mode::reset || now_.what == mode::refuse;
         if (lost || (l.holed && carries(now_.what))) kill_link(l);
     }
@@ -226,8 +229,8 @@ void fault_proxy::loop::run() {
             const bool room_up = l.to_server.size() < buffer_limit && !l.client_ended;
             const bool room_down = l.held < buffer_limit && !l.server_ended;
             const int client_events = (room_up ? POLLIN : 0) | (due ? POLLOUT : 0);
-            const int server_events =
-                (room_down ? POLLIN : 0) | (l.to_server.empty() ? 0 : POLLOUT);
+            const bool words = !l.to_server.empty() && !l.stalled;
+            const int server_events = (room_down ? POLLIN : 0) | (words ? POLLOUT : 0);
             set.push_back({l.client, static_cast<short>(client_events), 0});
             set.push_back({l.server, static_cast<short>(server_events), 0});
         }
@@ -279,6 +282,11 @@ void fault_proxy::loop::read_client(link& l) {
     std::array<char, 65536> room;
     const ssize_t got = ::recv(l.client, room.data(), room.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0 && l.stalled) {  // what it has said is still on its way
+        close_hard(std::exchange(l.client, -1));
+        l.client_ended = true;
+        return;
+    }
     if (got < 0) return kill_link(l);
     if (got == 0) {
         if (l.client_ended || l.server < 0) return kill_link(l);
@@ -303,6 +311,7 @@ void fault_proxy::loop::read_server(link& l) {
         return;
     }
     bytes_from_server += static_cast<std::uint64_t>(got);
+    if (l.client < 0) return;
     if (!carries(now_.what)) {
         l.holed = true;
         return;
@@ -313,7 +322,7 @@ void fault_proxy::loop::read_server(link& l) {
 }
 
 void fault_proxy::loop::flush(link& l) {
-    while (!l.to_server.empty() && l.server >= 0) {
+    while (!l.to_server.empty() && l.server >= 0 && !l.stalled) {
         const ssize_t put =
             ::send(l.server, l.to_server.data(), l.to_server.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (put < 0 && errno == EAGAIN) break;
@@ -363,6 +372,9 @@ void fault_proxy::delay(std::chrono::milliseconds by) {
 }
 void fault_proxy::cut_replies_after(std::size_t bytes) {
     loop_->behave({.what = mode::cut, .bytes = bytes});
+}
+void fault_proxy::stall_requests() {
+    loop_->behave({.what = mode::stall});
 }
 void fault_proxy::reset() {
     loop_->behave({.what = mode::reset});

@@ -30,6 +30,10 @@ public:
     void delay(std::chrono::milliseconds by);  ///< Replies arrive later by that.
     /// Carries `bytes` more of each connection's replies, then closes it: mid-frame if they end so.
     void cut_replies_after(std::size_t bytes);
+    /// What the clients of the connections that exist say from now on is kept, and delivered when
+    /// the proxy goes on to something else: also if the client is gone by then. New connections
+    /// pass.
+    void stall_requests();
     void reset();       ///< Every connection is reset (RST), new ones as soon as they are accepted.
     void black_hole();  ///< Accepts, and swallows everything both ways.
     void refuse();      ///< Nobody listens; existing connections are reset.

@@ -147,14 +147,14 @@ TEST(a_limiter_whose_engine_is_away, asks_for_the_keys_of_servers_that_are_there
     rate_limiter limiter(hf, token_bucket{.capacity = 1000, .refill = 1},
                          {.timeout = 2s, .away = when_away::deny, .away_pause = 10min});
     const auto home = [&](const std::string& key) {
-        return cluster.owner_of(cluster.slot_of("limit:" + key)).port();
+        return cluster.owner_of(cluster.slot_of("{" + key + "}")).port();
     };
     const std::string gone = "k0";
     std::string there = "k1";
     for (int i = 2; home(there) == home(gone); ++i) there = "k" + std::to_string(i);
     EXPECT_EQ(limiter.take(gone).value().source, decided_by::engine);
     EXPECT_EQ(limiter.take(there).value().source, decided_by::engine);
-    auto& stopped = cluster.owner_of(cluster.slot_of("limit:" + gone));
+    auto& stopped = cluster.owner_of(cluster.slot_of("{" + gone + "}"));
     stopped.pause();
     EXPECT_EQ(limiter.take(gone).value().source, decided_by::policy);
     EXPECT_EQ(limiter.take(there).value().source, decided_by::engine);
@@ -170,9 +170,9 @@ TEST(once_over_a_bad_line, a_lost_answer_is_settled_by_asking_again) {
     once processed{command_place(engine)};
     const auto mine = processed.claim("m").value();
     // The same SET again, as the client repeats it when an answer was lost.
-    const auto again = words("SET", "once:m", mine.token, "NX", "GET", "PX", 60000);
+    const auto again = words("SET", "once:m", "once:" + mine.token, "NX", "GET", "PX", 60000);
     EXPECT_EQ(engine->execute(again.idempotent(), engine->time().now() + 5s).value().text(),
-              mine.token);
+              "once:" + mine.token);
 }
 
 }  // namespace

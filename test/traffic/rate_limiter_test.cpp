@@ -134,11 +134,11 @@ TEST_P(rate_limiter_conformance, what_is_given_back_too_late_is_not_given) {
         const std::string key = "late" + std::to_string(rule.index());
         ASSERT_TRUE(limiter.take(key, 40).value().allowed);
         const detail::limit_plan plan(rule);
-        const std::string name = ground_->prefix() + key;
+        const auto name = detail::kept_key(ground_->prefix(), key, plan.kept_as());
         auto& engine = *where().engine();
         const auto give = [&](std::int64_t until) {
             detail::question q(plan.body(), 1, repeat::never);
-            q.word(name);
+            q.word(name.view());
             plan.put_own(q, detail::limit_op::give, 10, {.until = until});
             const auto said = engine.execute(q.as_command(), engine.time().now() + 20s);
             ASSERT_TRUE(said) << to_string(said.error());
@@ -158,10 +158,10 @@ TEST_P(rate_limiter_conformance, a_key_of_another_kind_takes_from_none_of_severa
                          {.prefix = ground_->prefix()});
     auto& engine = *where().engine();
     const auto soon = [&] { return engine.time().now() + 20s; };
-    const std::string key = ground_->prefix() + "{w}:";
-    ASSERT_TRUE(engine.execute(words("SET", key + "z", "of another program"), soon()));
+    const auto key = detail::kept_key(ground_->prefix(), "w", detail::kept::sliding_log, "z");
+    ASSERT_TRUE(engine.execute(words("SET", key.view(), "of another program"), soon()));
     for (int i = 0; i < 3; ++i) EXPECT_EQ(limiter.take("w").error(), errc::corrupt);
-    ASSERT_TRUE(engine.execute(words("DEL", key + "z"), soon()));
+    ASSERT_TRUE(engine.execute(words("DEL", key.view()), soon()));
     EXPECT_EQ(limiter.take("w", 6).value().allowed, true) << "nothing was taken";
 }
 
@@ -214,13 +214,32 @@ TEST_P(rate_limiter_conformance, several_limits_allow_together_or_take_from_none
 }
 
 TEST_P(rate_limiter_conformance, a_key_of_another_kind_is_corrupt_and_stays_as_it_is) {
-    const std::string key = ground_->prefix() + "k";
-    raw("SET", key, "hello");
-    EXPECT_EQ(make(token_bucket{.capacity = 1, .refill = 1}).take("k").error(), errc::corrupt);
-    EXPECT_EQ(make(fixed_window{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
-    EXPECT_EQ(make(sliding_log{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
-    EXPECT_EQ(make(sliding_counter{.limit = 1, .window = 1s}).take("k").error(), errc::corrupt);
-    EXPECT_EQ(raw("GET", key).text(), "hello");
+    const std::vector<limit_rule> rules{
+        fixed_window{.limit = 1, .window = 1s},    sliding_log{.limit = 1, .window = 1s},
+        sliding_counter{.limit = 1, .window = 1s}, token_bucket{.capacity = 1, .refill = 1},
+        token_bucket{.capacity = 3, .refill = 7},  leaky_bucket{.drain = 1}};
+    for (const limit_rule& rule : rules) {
+        auto limiter = make(rule, {.remembered_keys = 0});
+        const auto text =
+            detail::kept_key(ground_->prefix(), "k", detail::limit_plan(rule).kept_as());
+        const std::string key(text.view());
+        const auto refuses = [&] {
+            EXPECT_EQ(limiter.take("k").error(), errc::corrupt) << key;
+            EXPECT_EQ(limiter.peek("k").error(), errc::corrupt) << key;
+            EXPECT_EQ(limiter.refund("k").error(), errc::corrupt) << key;
+        };
+        for (const auto* value : {"hello", "-5", "7000000000", "99999999999999999"}) {
+            raw("SET", key, value);
+            refuses();
+            EXPECT_EQ(raw("GET", key).text(), value);
+            EXPECT_EQ(raw("PTTL", key).number(), -1);
+        }
+        raw("DEL", key);
+        raw("ZADD", key, 5, "of another program");
+        refuses();
+        EXPECT_EQ(raw("ZCARD", key).number(), 1);
+        raw("DEL", key);
+    }
 }
 
 TEST_P(rate_limiter_conformance, nothing_stays_behind_when_its_time_is_over) {
@@ -231,11 +250,12 @@ TEST_P(rate_limiter_conformance, nothing_stays_behind_when_its_time_is_over) {
                                         token_bucket{.capacity = 3, .refill = 7, .period = 50ms}};
     for (const auto& rule : rules) {
         auto limiter = make(rule);
-        const std::string key = ground_->prefix() + "gone";
+        const auto key =
+            detail::kept_key(ground_->prefix(), "gone", detail::limit_plan(rule).kept_as());
         EXPECT_TRUE(limiter.take("gone", 3).value().allowed);
-        EXPECT_GE(raw("PTTL", key).number(), 0);
+        EXPECT_GE(raw("PTTL", key.view()).number(), 0);
         ground_->pass(60ms);
-        EXPECT_EQ(raw("EXISTS", key).number(), 0);
+        EXPECT_EQ(raw("EXISTS", key.view()).number(), 0);
     }
 }
 
@@ -343,6 +363,15 @@ TEST_P(permits_conformance, no_more_than_the_permits_are_at_work_and_a_lost_one_
     EXPECT_TRUE(workers.enter("w").value().answer.allowed);
     EXPECT_EQ(b.held->renew().error(), errc::lease_lost);
     EXPECT_TRUE(c.held->held());
+}
+
+TEST_P(permits_conformance, a_key_of_another_kind_is_corrupt_and_stays_as_it_is) {
+    concurrency_limiter limiter(where(), {.permits = 2, .prefix = ground_->prefix()});
+    const auto text = detail::kept_key(ground_->prefix(), "k", detail::kept::permits);
+    const std::string key(text.view());
+    raw("ZADD", key, 5, "of another program");
+    EXPECT_EQ(limiter.enter("k").error(), errc::corrupt);
+    EXPECT_EQ(raw("ZCARD", key).number(), 1);
 }
 
 TEST_P(permits_conformance, a_permit_that_goes_out_of_scope_is_given_back) {

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 from pathlib import PurePosixPath
 
+from .layers import layers
 from .tree import Finding, cpp_functions, line_of
 
 HEADER_LINES = 250
@@ -21,8 +22,7 @@ LINE_CHARACTERS = 100
 # Only here may the machine's clock and its randomness be touched …
 RUNTIME = ("src/runtime/",)
 # … except that what measures or drives real servers needs real time.
-REAL_TIME = ("bench/", "test/integration/", "test/differential/", "test/support/",
-             "apps/holdfast/bench")
+REAL_TIME = ("bench/", "test/differential/", "test/support/", "apps/holdfast/bench")
 
 CLOCKS = (r"\bclock_gettime\b|\bsystem_clock::now\b|\bhigh_resolution_clock\b|\bgettimeofday\b"
           r"|\btime\s*\(\s*(nullptr|NULL|0)\s*\)")
@@ -254,6 +254,6 @@ def lua(tree):
             yield Finding(path, 1, "lua", f"luacheck failed: {done.stdout}{done.stderr}")
 
 
-RULES = (file_size, function_size, line_length, clock, chance, vague_name, dead_file, licence,
-         pragma_once, leaked_include, error_page, unfinished, machine_path, dead_link,
+RULES = (file_size, function_size, line_length, clock, chance, vague_name, layers, dead_file,
+         licence, pragma_once, leaked_include, error_page, unfinished, machine_path, dead_link,
          trailing_space, hidden_example, lua)

@@ -18,6 +18,7 @@
 #include "bench/server_keys.hpp"
 #include "bench/sweeper.hpp"
 #include "option_types.hpp"
+#include "traffic/limit_plan.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <holdfast/holdfast.hpp>
@@ -37,7 +38,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view prefix = "bench:limit:";
 constexpr std::string_view hot_key = "hot";
 
-struct limit_options {
+struct limit_bench_options {
     bench_options common{.engine = "redis:", .engines = "memory:, sqlite: or redis:"};
     std::string algorithm = "all";
     int threads = 64;
@@ -123,7 +124,7 @@ struct decisions {
 
 class limit_bench {
 public:
-    limit_bench(const limit_options& options, const bench_engine& engine)
+    limit_bench(const limit_bench_options& options, const bench_engine& engine)
         : options_(options), engine_(engine) {
         for (int i = 0; i < options.keys; ++i) keys_.push_back(fmt::format("{:012}", i));
     }
@@ -186,7 +187,7 @@ private:
     [[nodiscard]] std::optional<double> value_bytes(const rule_bench& rule,
                                                     const std::string& own) const;
 
-    const limit_options& options_;
+    const limit_bench_options& options_;
     const bench_engine& engine_;
     std::vector<std::string> keys_;
 };
@@ -201,7 +202,9 @@ sweeper limit_bench::sweep_what_lasts() const {
                     counters.push_back(fmt::format("{}incr:{}", prefix, key));
                 }
                 remove_keys(reference_url(), counters);
-                remove_keys(engine_.url, {fmt::format("{}refused:{}", prefix, hot_key)});
+                const auto refused = detail::kept_key(fmt::format("{}refused:", prefix), hot_key,
+                                                      detail::kept::token_bucket);
+                remove_keys(engine_.url, {std::string(refused.view())});
             }};
 }
 
@@ -345,8 +348,8 @@ std::optional<double> limit_bench::value_bytes(const rule_bench& rule,
     rate_limiter limiter(*on, rule.rule, {.prefix = own, .timeout = 5s});
     // Enough of them that the key does not run out before it is looked at.
     static_cast<void>(limiter.take("value", 500'000));
-    const std::string key = own + "value";
-    const auto size = words("STRLEN", key);
+    const auto key = detail::kept_key(own, "value", detail::limit_plan(rule.rule).kept_as());
+    const auto size = words("STRLEN", key.view());
     const auto answer = on->commands()->execute(size.idempotent(), system_clock().now() + 5s);
     if (!answer || answer->is_error()) return std::nullopt;
     return static_cast<double>(answer->number());
@@ -395,7 +398,7 @@ result<figure> limit_bench::by_blocks(const rule_bench& rule, progress& shown) {
     return summary("gcra by blocks", options_.workers(), seen, reference_name("the plain script"));
 }
 
-exit_code run_limit(const limit_options& options) {
+exit_code run_limit(const limit_bench_options& options) {
     if (options.common.engine.starts_with("redlock")) {
         return cannot_measure({errc::invalid_argument,
                                "--engine: a quorum keeps locks and no rate limits; take redis:"});
@@ -414,7 +417,7 @@ exit_code run_limit(const limit_options& options) {
 }  // namespace
 
 void add_bench_limit(CLI::App& to, command_list& all) {
-    const auto options = std::make_shared<limit_options>();
+    const auto options = std::make_shared<limit_bench_options>();
     CLI::App* words = to.add_subcommand("limit", "Decisions of rate limiters, by each rule");
     add_bench_options(*words, options->common);
     add_choice(*words, "--algorithm", options->algorithm,

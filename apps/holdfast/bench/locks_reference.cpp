@@ -12,8 +12,6 @@
 namespace holdfast::app {
 namespace {
 
-constexpr int enough_to_fill_a_pipeline = 64;
-
 /// What pairs cost a server, by its own account.
 class server_bill {
 public:
@@ -44,7 +42,7 @@ locks_reference::way locks_reference::chosen() const {
     if (crew_.names > 1) return way::one_name;
     if (engine_.of == kind::quorum) return way::single_redis;
     if (engine_.of == kind::file) return way::by_hand_in_a_file;
-    const bool fills = crew_.crew.workers >= enough_to_fill_a_pipeline;
+    const bool fills = crew_.crew.workers >= bench::workers_that_fill_a_pipeline;
     return engine_.of == kind::server && fills ? way::pipelined : way::blocking;
 }
 

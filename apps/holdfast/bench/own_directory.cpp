@@ -13,7 +13,7 @@ namespace holdfast::app {
 namespace {
 
 // A server that is just being killed may write once more.
-void sweep(const std::filesystem::path& place) {
+void remove_tree(const std::filesystem::path& place) {
     std::error_code ignored;
     for (int i = 0; i < 50 && std::filesystem::exists(place, ignored); ++i) {
         std::filesystem::remove_all(place, ignored);
@@ -31,7 +31,7 @@ result<own_directory> own_directory::make(const std::filesystem::path& within) {
                                 within.string(), std::generic_category().message(errno)));
     }
     own_directory made{std::filesystem::path(pattern)};
-    made.sweeper_ = sweeper(sweeper::after::us, [&path = made.path_] { sweep(path); });
+    made.sweeper_ = sweeper(sweeper::after::us, [&path = made.path_] { remove_tree(path); });
     return made;
 }
 

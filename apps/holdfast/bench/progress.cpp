@@ -13,7 +13,7 @@
 namespace holdfast::app {
 namespace {
 
-constexpr int longest_bar = 24;
+constexpr int longest_progress_bar = 24;
 constexpr int shortest_bar = 8;
 constexpr int shortest_step = 4;
 
@@ -32,7 +32,7 @@ std::string draw(const progress_view& view, int width, const terminal& on) {
         const std::string percent = fmt::format("{}%", std::min(100, view.done * 100 / view.steps));
         return columns(percent) < width ? percent : std::string();
     }
-    const int bar = std::clamp(room - wanted, shortest_bar, longest_bar);
+    const int bar = std::clamp(room - wanted, shortest_bar, longest_progress_bar);
     const int full = std::min(bar, view.done * bar / view.steps);
     const int left = room - bar - 1;
     return fmt::format("{} {}{} {}", view.what, on.in(paint::cyan, repeated("━", full)),

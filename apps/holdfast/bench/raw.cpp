@@ -26,8 +26,6 @@
 namespace holdfast::app {
 namespace {
 
-constexpr int enough_to_fill_a_pipeline = 64;
-
 struct raw_options {
     bench_options common{.engine = "redis:", .engines = "redis: or redis://host:port"};
     int threads = 64;
@@ -40,7 +38,9 @@ struct raw_options {
     [[nodiscard]] int workers() const {
         return processes > 0 ? processes : tasks > 0 ? tasks : threads;
     }
-    [[nodiscard]] bool pipelined() const { return workers() >= enough_to_fill_a_pipeline; }
+    [[nodiscard]] bool pipelined() const {
+        return workers() >= bench::workers_that_fill_a_pipeline;
+    }
     [[nodiscard]] bool compares() const { return rate == 0; }
 };
 

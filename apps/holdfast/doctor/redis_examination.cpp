@@ -31,7 +31,7 @@ using level = finding::level;
 
 constexpr duration patience = 5s;
 
-using asker = std::function<result<reply>(const command&)>;
+using asker = std::function<result<reply>(const holdfast::command&)>;
 
 bool is_loopback(std::string_view host) {
     return host == "localhost" || host == "::1" || host.starts_with("127.");
@@ -93,6 +93,7 @@ redis_facts facts_of(const url& where) {
     if (const auto* text = option(where, "quarantine")) {
         facts.quarantine = parse_span(*text).value_or(duration::zero());
     }
+    if (facts.shape == redis_shape::sentinel) facts.replicas = 1;
     if (const auto* text = option(where, "replicas")) {
         std::from_chars(text->data(), text->data() + text->size(), facts.replicas);
     }
@@ -246,7 +247,9 @@ findings examine_cluster(command_engine& engine, const redis_facts& known) {
                              "look whether the node runs, and can be reached"});
             continue;
         }
-        append(found, ask(facts, [&](const command& c) { return (*line)->execute(c, give_up); }));
+        append(found, ask(facts, [&](const holdfast::command& c) {
+                   return (*line)->execute(c, give_up);
+               }));
     }
     return found;
 }
@@ -274,7 +277,7 @@ findings examine_members(const url& where, const redis_facts& known) {
                 {level::note, "members", facts.where, doctors_words(made.error().detail), ""});
             continue;
         }
-        append(found, ask(facts, [&](const command& c) {
+        append(found, ask(facts, [&](const holdfast::command& c) {
                    return (*made)->execute(c, (*made)->time().now() + patience);
                }));
     }
@@ -295,8 +298,9 @@ findings examine_redis(const url& where) {
     command_engine& engine = **made;
     if (known.shape == redis_shape::cluster) return examine_cluster(engine, known);
     if (known.shape == redis_shape::sentinel) find_master(where, known);
-    findings found = ask(
-        known, [&](const command& c) { return engine.execute(c, engine.time().now() + patience); });
+    findings found = ask(known, [&](const holdfast::command& c) {
+        return engine.execute(c, engine.time().now() + patience);
+    });
     if (known.shape == redis_shape::sentinel) append(found, examine_sentinels(where));
     return found;
 }

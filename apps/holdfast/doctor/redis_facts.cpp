@@ -178,6 +178,12 @@ void judgement::replication() {
     const bool fails_over =
         facts_.shape == redis_shape::sentinel || facts_.shape == redis_shape::cluster;
     if (!fails_over && replicas == 0) return;
+    if (replicas == 0 && facts_.replicas > 0) {
+        say(level::unsafe, "replicas",
+            "it has no replica that could confirm a grant: nothing will be granted",
+            "start a replica, or put replicas=0 into the URL");
+        return;
+    }
     if (replicas == 0) {
         say(level::note, "replicas", "it has no replica: nobody can take over from it");
         return;
@@ -194,7 +200,9 @@ void judgement::replication() {
     } else {
         say(facts_.shape == redis_shape::sentinel ? level::unsafe : level::note, "replicas",
             "a master that was cut off from its replicas goes on granting, beside the new one",
-            "CONFIG SET min-replicas-to-write 1, or put replicas=1 into the URL");
+            facts_.shape == redis_shape::sentinel
+                ? "take replicas=0 out of the URL, or CONFIG SET min-replicas-to-write 1"
+                : "CONFIG SET min-replicas-to-write 1, or put replicas=1 into the URL");
     }
     if (fails_over && facts_.quarantine == duration::zero()) {
         say(level::unsafe, "quarantine",

@@ -19,6 +19,10 @@ void refuse_arity(std::string_view command) {
     refuse(fmt::format("ERR wrong number of arguments for '{}' command", command));
 }
 
+std::string_view printed(std::string_view text, std::size_t most) noexcept {
+    return text.substr(0, std::min(most, text.find('\0')));
+}
+
 std::int64_t call::integer(std::size_t i) const {
     return integer(i, "ERR value is not an integer or out of range");
 }

@@ -88,13 +88,17 @@ private:
     [[nodiscard]] value fresh() const {
         if constexpr (std::is_same_v<T, std::string>) {
             return std::string();
-        } else if constexpr (std::is_same_v<T, list_value>) {
-            return std::make_unique<list_value>();
+        } else if constexpr (std::is_same_v<T, list_value> || std::is_same_v<T, stream>) {
+            return std::make_unique<T>();
         } else {
             return std::make_unique<T>(db.seed());
         }
     }
 };
+
+/// How Redis prints a word in an error: as C does, up to a zero byte.
+[[nodiscard]] std::string_view printed(std::string_view text,
+                                       std::size_t most = std::string_view::npos) noexcept;
 
 /// The most bytes that one string may have, as in Redis.
 inline constexpr std::size_t longest_string = 512UL * 1024 * 1024;

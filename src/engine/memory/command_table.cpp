@@ -30,10 +30,13 @@ const command_table& command_table::instance() {
 
 command_table::command_table() {
     for (const auto family :
-         {string_commands(), bit_commands(), key_commands(), expiry_commands(), scan_commands(),
-          hash_commands(), list_commands(), list_move_commands(), set_commands(),
-          set_algebra_commands(), sorted_set_commands(), sorted_set_range_commands(),
-          publish_commands(), transaction_commands(), script_commands(), server_commands()}) {
+         {string_commands(),       bit_commands(),         key_commands(),
+          expiry_commands(),       scan_commands(),        hash_commands(),
+          list_commands(),         list_move_commands(),   set_commands(),
+          set_algebra_commands(),  sorted_set_commands(),  sorted_set_range_commands(),
+          stream_commands(),       stream_read_commands(), stream_group_commands(),
+          stream_claim_commands(), stream_info_commands(), publish_commands(),
+          transaction_commands(),  script_commands(),      server_commands()}) {
         add(family);
     }
 }
@@ -66,6 +69,15 @@ const command_spec* command_table::find(std::string_view name) const noexcept {
     std::array<char, longest_name> room;  // perhaps it is written Like This
     for (std::size_t i = 0; i < name.size(); ++i) room[i] = lower(name[i]);
     return look({room.data(), name.size()}, name);
+}
+
+const command_spec* command_table::find(std::span<const std::string_view> words) const noexcept {
+    const command_spec* found = words.empty() ? nullptr : find(words[0]);
+    if (found == nullptr || found->parts.empty() || words.size() < 2) return found;
+    for (const command_spec& part : found->parts) {
+        if (names(words[1], part.name.substr(found->name.size() + 1))) return &part;
+    }
+    return nullptr;
 }
 
 }  // namespace holdfast::memory

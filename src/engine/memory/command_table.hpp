@@ -26,10 +26,11 @@ enum command_flags : std::uint16_t {
 };
 
 struct command_spec {
-    std::string_view name;  ///< In lower case.
+    std::string_view name;  ///< In lower case; of a part of a family "xgroup|create".
     int arity;              ///< Words with the name; negative: at least that many.
     std::uint16_t flags;
-    void (*run)(call&);
+    void (*run)(call&);  ///< Null for a family, whose parts are run.
+    std::span<const command_spec> parts{};
 
     [[nodiscard]] bool takes(std::size_t words) const noexcept {
         return arity >= 0 ? words == static_cast<std::size_t>(arity)
@@ -42,8 +43,10 @@ class command_table {
 public:
     [[nodiscard]] static const command_table& instance();
 
-    /// Null if there is no such command.
+    /// The command that the first word names; null if there is none.
     [[nodiscard]] const command_spec* find(std::string_view name) const noexcept;
+    /// The same for all words: of a family its part that the second word names.
+    [[nodiscard]] const command_spec* find(std::span<const std::string_view> words) const noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
 private:
@@ -72,6 +75,11 @@ private:
 [[nodiscard]] std::span<const command_spec> set_algebra_commands();
 [[nodiscard]] std::span<const command_spec> sorted_set_commands();
 [[nodiscard]] std::span<const command_spec> sorted_set_range_commands();
+[[nodiscard]] std::span<const command_spec> stream_commands();
+[[nodiscard]] std::span<const command_spec> stream_read_commands();
+[[nodiscard]] std::span<const command_spec> stream_group_commands();
+[[nodiscard]] std::span<const command_spec> stream_claim_commands();
+[[nodiscard]] std::span<const command_spec> stream_info_commands();
 [[nodiscard]] std::span<const command_spec> publish_commands();
 [[nodiscard]] std::span<const command_spec> transaction_commands();
 [[nodiscard]] std::span<const command_spec> script_commands();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/memory/keyspace.hpp"
-#include "engine/memory/list_end.hpp"
 
 #include <holdfast/reply.hpp>
 
@@ -19,15 +18,19 @@ namespace holdfast::memory {
 
 struct command_spec;
 
-/// A client that waits for an element of a list.
-struct list_wait {
+class engine_core;
+
+/// A client that waits for a key to have something for it.
+struct key_wait {
+    key_wait() = default;
+    key_wait(const key_wait&) = delete;
+    key_wait& operator=(const key_wait&) = delete;
+    virtual ~key_wait() = default;
+
+    /// Takes what the key has for it; nothing if it has to wait on.
+    [[nodiscard]] virtual std::optional<reply> serve(engine_core& core, key_node& source) = 0;
+
     std::vector<std::string> keys;
-    list_end from = list_end::left;
-    struct target {
-        std::string key;
-        list_end end;
-    };
-    std::optional<target> move_to;   ///< BLMOVE; otherwise the element goes to the client.
     std::int64_t timeout_ms = 0;     ///< 0: for ever.
     std::optional<reply> answer;     ///< Set by whoever serves it.
     std::condition_variable served;  ///< Waited on with the engine's mutex.
@@ -56,7 +59,7 @@ struct connection {
     watcher changes;
     std::vector<watched_key> watched;
 
-    std::unique_ptr<list_wait> waiting;  ///< Set by a command that has to wait.
+    std::unique_ptr<key_wait> waiting;  ///< Set by a command that has to wait.
 
     void end_transaction() {
         in_multi = multi_failed = false;

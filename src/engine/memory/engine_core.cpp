@@ -21,21 +21,27 @@ std::uint64_t draw_seed(entropy& chance) {
     return seed;
 }
 
-std::string unknown_command(std::span<const std::string_view> args) {
-    constexpr std::size_t room = 128;
-    std::string rest;
-    // Redis prints what it was given as a C string: it ends at a zero byte.
-    const auto printed = [](std::string_view text, std::size_t most) {
-        return text.substr(0, std::min(most, text.find('\0')));
-    };
-    for (std::size_t i = 1; i < args.size() && rest.size() < room; ++i) {
-        rest += fmt::format("'{}' ", printed(args[i], room - rest.size()));
-    }
-    std::string text = fmt::format("ERR unknown command '{}', with args beginning with: {}",
-                                   printed(args[0], room), rest);
+std::string in_one_line(std::string text) {
     std::ranges::replace(text, '\r', ' ');
     std::ranges::replace(text, '\n', ' ');
     return text;
+}
+
+std::string unknown_part(const command_spec& family, std::string_view word) {
+    std::string name(family.name);
+    std::ranges::transform(name, name.begin(), [](char c) { return static_cast<char>(c - 32); });
+    return in_one_line(
+        fmt::format("ERR unknown subcommand '{}'. Try {} HELP.", printed(word, 128), name));
+}
+
+std::string unknown_command(std::span<const std::string_view> args) {
+    constexpr std::size_t room = 128;
+    std::string rest;
+    for (std::size_t i = 1; i < args.size() && rest.size() < room; ++i) {
+        rest += fmt::format("'{}' ", printed(args[i], room - rest.size()));
+    }
+    return in_one_line(fmt::format("ERR unknown command '{}', with args beginning with: {}",
+                                   printed(args[0], room), rest));
 }
 
 }  // namespace
@@ -70,7 +76,7 @@ time_point engine_core::begin() {
 
 void engine_core::process(connection& from, std::span<const std::string_view> args, sink& out) {
     ++stats_.commands;
-    const command_spec* spec = args.empty() ? nullptr : table_.find(args[0]);
+    const command_spec* spec = table_.find(args);
     if (spec == nullptr || !spec->takes(args.size())) return reject(from, spec, args, out);
     if (refuses_growth_ && (spec->flags & grows) != 0) return reject_growth(from, out);
     if (from.in_multi && (spec->flags & at_once) == 0) return queue(from, *spec, args, out);
@@ -83,6 +89,9 @@ void engine_core::reject(connection& from, const command_spec* spec,
     ++stats_.errors;
     if (from.in_multi) from.multi_failed = true;
     if (args.empty()) return out.error("ERR empty command");
+    if (const command_spec* family = table_.find(args[0]); spec == nullptr && family != nullptr) {
+        return out.error(unknown_part(*family, args[1]));
+    }
     if (spec == nullptr) return out.error(unknown_command(args));
     const bool ends_transaction = spec->name == "exec";  // however it was written
     if (ends_transaction) {
@@ -128,24 +137,23 @@ void engine_core::unwatch(connection& from) {
     from.changes.touched = false;
 }
 
-// Waiting for lists. A key that may serve someone is noted while a command runs and served when the
+// Waiting for keys. A key that may serve someone is noted while a command runs and served when the
 // command is over, so that a transaction or a script is never seen half done.
 
 void engine_core::note_ready(const key_node& n) {
-    if (!std::holds_alternative<std::unique_ptr<list_value>>(n.value.data)) return;
     if (waiting_.contains(n.key) && std::ranges::find(ready_, n.key) == ready_.end()) {
         ready_.push_back(n.key);
     }
 }
 
-void engine_core::wait_for_lists(list_wait& w) {
+void engine_core::wait_for_keys(key_wait& w) {
     for (const std::string& key : w.keys) {
         auto& line = waiting_[key];
         if (std::ranges::find(line, &w) == line.end()) line.push_back(&w);
     }
 }
 
-void engine_core::stop_waiting(list_wait& w) noexcept {
+void engine_core::stop_waiting(key_wait& w) noexcept {
     for (const std::string& key : w.keys) {
         const auto found = waiting_.find(key);
         if (found == waiting_.end()) continue;
@@ -162,43 +170,17 @@ void engine_core::serve_waiting() {
 }
 
 void engine_core::serve_key(const std::string& key) {
-    while (true) {
+    const auto line = waiting_.find(key);
+    if (line == waiting_.end()) return;
+    for (key_wait* w : std::vector(line->second.begin(), line->second.end())) {
         key_node* source = db_.find(key);
-        const auto line = waiting_.find(key);
-        if (source == nullptr || line == waiting_.end()) return;
-        if (get_if<list_value>(source->value.data) == nullptr) return;
-        list_wait& w = *line->second.front();
-        stop_waiting(w);
-        w.answer = serve(w, *source);
-        w.served.notify_all();
+        if (source == nullptr) return;
+        auto answer = w->serve(*this, *source);
+        if (!answer) continue;
+        stop_waiting(*w);
+        w->answer = std::move(answer);
+        w->served.notify_all();
     }
-}
-
-reply engine_core::serve(list_wait& w, key_node& source) {
-    list_value& list = *get_if<list_value>(source.value.data);
-    const std::string key = source.key;
-    if (w.move_to) {
-        key_node* target = db_.find(w.move_to->key);
-        if (target != nullptr && get_if<list_value>(target->value.data) == nullptr) {
-            return reply::error(
-                "WRONGTYPE Operation against a key holding the wrong kind of value");
-        }
-        if (target == nullptr) {
-            target = &db_.insert(w.move_to->key, std::make_unique<list_value>());
-        }
-        std::string text = pop_end(list, w.from);
-        reply answer = reply::string(text);
-        push_end(*get_if<list_value>(target->value.data), w.move_to->end, std::move(text));
-        if (list.empty()) db_.erase(source);
-        db_.modified(key);
-        db_.modified(w.move_to->key);
-        list_may_be_ready(*target);
-        return answer;
-    }
-    std::vector<reply> pair{reply::string(key), reply::string(pop_end(list, w.from))};
-    if (list.empty()) db_.erase(source);
-    db_.modified(key);
-    return reply::array(std::move(pair));
 }
 
 }  // namespace holdfast::memory

@@ -53,7 +53,7 @@ public:
     time_point begin();
 
     /// One command from a caller: looks it up, queues it if `from` is in MULTI, or runs it, and
-    /// then serves those who wait for lists. If it has to wait, sets from.waiting and answers
+    /// then serves those who wait for keys. If it has to wait, sets from.waiting and answers
     /// nothing.
     void process(connection& from, std::span<const std::string_view> args, sink& out);
 
@@ -61,12 +61,12 @@ public:
     void run(const command_spec& spec, connection& from, std::span<const std::string_view> args,
              sink& out);
 
-    /// A list was pushed to, or a list came to be under this key.
-    void list_may_be_ready(const key_node& n) {
+    /// Something was added to what the key holds, or a value came to be under this key.
+    void key_may_be_ready(const key_node& n) {
         if (!waiting_.empty()) note_ready(n);
     }
-    void wait_for_lists(list_wait& w);
-    void stop_waiting(list_wait& w) noexcept;
+    void wait_for_keys(key_wait& w);
+    void stop_waiting(key_wait& w) noexcept;
 
     /// CLIENT ID of what is called outside of sessions: the engine's own.
     static constexpr std::uint64_t shared_connection_id = 1;
@@ -98,7 +98,6 @@ private:
     void note_ready(const key_node& n);
     void serve_waiting();
     void serve_key(const std::string& key);
-    [[nodiscard]] reply serve(list_wait& w, key_node& source);
     void queue(connection& from, const command_spec& spec, std::span<const std::string_view> args,
                sink& out);
     void reject(connection& from, const command_spec* spec, std::span<const std::string_view> args,
@@ -115,7 +114,7 @@ private:
     keyspace db_;
     message_hub hub_;
     lua_host scripts_;
-    std::unordered_map<std::string, std::deque<list_wait*>> waiting_;
+    std::unordered_map<std::string, std::deque<key_wait*>> waiting_;
     std::vector<std::string> ready_;
     std::uint64_t last_connection_ = shared_connection_id;
     statistics stats_;

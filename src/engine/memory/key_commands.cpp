@@ -47,7 +47,7 @@ bool move_key(call& c, bool over) {
     if (expires != no_expiry) c.db.set_expiry(placed, expires);
     c.db.modified(c.arg(1));
     c.db.modified(c.arg(2));
-    c.core.list_may_be_ready(placed);
+    c.core.key_may_be_ready(placed);
     return true;
 }
 

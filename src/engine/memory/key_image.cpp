@@ -26,12 +26,52 @@ void put_score(std::string& to, double score) {
         to += static_cast<char>((bits >> shift) & 0xFFU);
 }
 
+void put_id(std::string& to, const stream_id& id) {
+    put_number(to, id.ms);
+    put_number(to, id.seq);
+}
+
+void put_group(std::string& to, const stream::group& g) {
+    put_id(to, g.last);
+    put_number(to, g.entries_read ? static_cast<std::uint64_t>(*g.entries_read) + 1 : 0);
+    put_number(to, g.consumers.size());
+    for (const auto& [name, one] : g.consumers) {
+        put_text(to, name);
+        put_number(to, static_cast<std::uint64_t>(one.seen_ms));
+    }
+    put_number(to, g.pending.size());
+    for (const auto& [id, one] : g.pending) {
+        put_id(to, id);
+        put_text(to, one.consumer);
+        put_number(to, static_cast<std::uint64_t>(one.delivered_ms));
+        put_number(to, static_cast<std::uint64_t>(one.deliveries));
+    }
+}
+
+void put_stream(std::string& to, const stream& s) {
+    put_id(to, s.last_id());
+    put_id(to, s.max_deleted_id());
+    put_number(to, s.entries_added());
+    put_number(to, s.size());
+    for (const auto& [id, what] : s.entries()) {
+        put_id(to, id);
+        put_number(to, what.size());
+        for (const std::string& text : what) put_text(to, text);
+    }
+    put_number(to, s.groups().size());
+    for (const auto& [name, g] : s.groups()) {
+        put_text(to, name);
+        put_group(to, g);
+    }
+}
+
 /// Reads from the front; fails for good at the first thing that is not there.
 class reader {
 public:
     explicit reader(std::string_view from) : left_(from) {}
 
     [[nodiscard]] bool failed() const noexcept { return failed_; }
+    void fail() noexcept { failed_ = true; }
     [[nodiscard]] bool more() const noexcept { return !failed_ && !left_.empty(); }
 
     std::string_view text() {
@@ -41,6 +81,17 @@ public:
         const std::string_view found = left_.substr(0, size);
         left_.remove_prefix(size);
         return found;
+    }
+    std::uint64_t number() {
+        std::uint64_t found = 0;
+        for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
+            const auto byte = static_cast<unsigned char>(left_.front());
+            left_.remove_prefix(1);
+            found |= std::uint64_t{byte & 0x7FU} << shift;
+            if ((byte & 0x80U) == 0) return found;
+        }
+        failed_ = true;
+        return 0;
     }
     double score() {
         if (left_.size() < 8) failed_ = true;
@@ -56,18 +107,6 @@ public:
     }
 
 private:
-    std::uint64_t number() {
-        std::uint64_t found = 0;
-        for (unsigned shift = 0; shift < 63 && !left_.empty(); shift += 7) {
-            const auto byte = static_cast<unsigned char>(left_.front());
-            left_.remove_prefix(1);
-            found |= std::uint64_t{byte & 0x7FU} << shift;
-            if ((byte & 0x80U) == 0) return found;
-        }
-        failed_ = true;
-        return 0;
-    }
-
     std::string_view left_;
     bool failed_ = false;
 };
@@ -110,6 +149,61 @@ std::unique_ptr<sorted_set> read_sorted_set(reader& from, std::uint64_t seed) {
     return made;
 }
 
+stream_id read_id(reader& from) {
+    const std::uint64_t ms = from.number();
+    return {ms, from.number()};
+}
+
+// Requires: !from.failed() after it, or what it made is thrown away.
+void read_entries(reader& from, stream& to) {
+    for (std::uint64_t left = from.number(); left > 0 && !from.failed(); --left) {
+        const stream_id id = read_id(from);
+        stream::fields what;
+        for (std::uint64_t texts = from.number(); texts > 0 && !from.failed(); --texts) {
+            what.emplace_back(from.text());
+        }
+        if (id <= to.last_id() || what.empty() || what.size() % 2 != 0) return from.fail();
+        to.append(id, std::move(what));
+    }
+}
+
+void read_group(reader& from, stream::group& to) {
+    to.last = read_id(from);
+    const std::uint64_t read = from.number();
+    if (read > 0) to.entries_read = static_cast<std::int64_t>(read - 1);
+    for (std::uint64_t left = from.number(); left > 0 && !from.failed(); --left) {
+        const std::string_view name = from.text();
+        to.join(name, static_cast<std::int64_t>(from.number()));
+    }
+    for (std::uint64_t left = from.number(); left > 0 && !from.failed(); --left) {
+        const stream_id id = read_id(from);
+        const std::string_view consumer = from.text();
+        const auto when = static_cast<std::int64_t>(from.number());
+        const auto times = static_cast<std::int64_t>(from.number());
+        if (!to.consumers.contains(consumer) || to.pending.contains(id)) return from.fail();
+        to.deliver(id, consumer, when);
+        to.pending.at(id).deliveries = times;
+    }
+}
+
+std::unique_ptr<stream> read_stream(reader& from) {
+    auto made = std::make_unique<stream>();
+    const stream_id last = read_id(from);
+    made->set_max_deleted(read_id(from));
+    const std::uint64_t added = from.number();
+    read_entries(from, *made);
+    if (made->last_id() > last) from.fail();
+    made->set_last(last);
+    made->set_added(added);
+    for (std::uint64_t left = from.number(); left > 0 && !from.failed(); --left) {
+        const auto [place, fresh] = made->groups().try_emplace(std::string(from.text()));
+        if (!fresh) from.fail();
+        read_group(from, place->second);
+    }
+    if (from.more()) from.fail();
+    return made;
+}
+
 template <class Container>
 std::optional<value> whole(const reader& from, std::unique_ptr<Container> made) {
     if (from.failed() || made->size() == 0) return std::nullopt;
@@ -148,6 +242,10 @@ std::string to_bytes(const value& v) {
                            put_score(bytes, n->value);
                        }
                    },
+                   [&](const std::unique_ptr<stream>& held) {
+                       bytes += 'x';
+                       put_stream(bytes, *held);
+                   },
                },
                v);
     return bytes;
@@ -177,6 +275,11 @@ std::optional<value> from_bytes(std::string_view bytes, std::uint64_t seed) {
         case 'z': {
             auto made = read_sorted_set(from, seed);
             return whole(from, std::move(made));
+        }
+        case 'x': {
+            auto made = read_stream(from);
+            if (from.failed()) return std::nullopt;
+            return value(std::move(made));
         }
         default: return std::nullopt;
     }

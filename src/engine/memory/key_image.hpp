@@ -12,8 +12,10 @@
 ///
 /// A letter for the type, then its texts one after the other, each with its length before it
 /// (LEB128, seven bits a byte): s text; h field value …; l element …; t member …; z member and
-/// score …. A score is the eight bytes of its double. The order is the value's own, so the same
-/// value has the same bytes. Bytes that are not such an image are refused: they come from a file.
+/// score …. A score is the eight bytes of its double. A stream is x and, with counts before each
+/// list: the last id, the largest that was deleted, how many were ever added, the entries, the
+/// groups with their consumers and what is pending. The order is the value's own, so the same value
+/// has the same bytes. Bytes that are not such an image are refused: they come from a file.
 namespace holdfast::memory {
 
 [[nodiscard]] std::string to_bytes(const value& v);

@@ -27,7 +27,7 @@ void push(call& c) {
     list_value& l = call::as<list_value>(*n);
     for (std::size_t i = 2; i < c.count(); ++i) push_end(l, End, std::string(c.arg(i)));
     c.db.modified(c.arg(1));
-    c.core.list_may_be_ready(*n);
+    c.core.key_may_be_ready(*n);
     c.out.integer(length_of(l));
 }
 

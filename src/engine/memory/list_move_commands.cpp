@@ -7,8 +7,12 @@
 #include "engine/memory/call.hpp"
 #include "engine/memory/command_table.hpp"
 #include "engine/memory/engine_core.hpp"
+#include "engine/memory/list_end.hpp"
 
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace holdfast::memory {
 namespace {
@@ -23,7 +27,8 @@ list_end parse_end(const call& c, std::size_t i) {
 bool move_element(call& c, list_end from, list_end to) {
     list_value* source = c.look<list_value>(c.arg(1));
     if (source == nullptr) return false;
-    (void)c.look<list_value>(c.arg(2));  // refuses another type before anything changes
+    // Refuses another type before anything changes.
+    static_cast<void>(c.look<list_value>(c.arg(2)));
     std::string text = pop_end(*source, from);
     c.out.string(text);
     if (c.arg(1) == c.arg(2)) {
@@ -34,7 +39,7 @@ bool move_element(call& c, list_end from, list_end to) {
     c.changed(c.arg(1), *source);
     push_end(c.make<list_value>(c.arg(2)), to, std::move(text));
     c.db.modified(c.arg(2));
-    c.core.list_may_be_ready(*c.db.find(c.arg(2)));
+    c.core.key_may_be_ready(*c.db.find(c.arg(2)));
     return true;
 }
 
@@ -57,6 +62,58 @@ std::int64_t parse_timeout(const call& c, std::size_t i) {
     return static_cast<std::int64_t>(ms);
 }
 
+/// A client that waits for an element of a list.
+class list_wait final : public key_wait {
+public:
+    struct target {
+        std::string key;
+        list_end end;
+    };
+
+    /// Without a target the element goes to the client, with its key.
+    list_wait(list_end from, std::int64_t timeout, std::optional<target> move_to = {})
+        : from_(from), move_to_(std::move(move_to)) {
+        timeout_ms = timeout;
+    }
+
+    std::optional<reply> serve(engine_core& core, key_node& source) override {
+        auto* list = get_if<list_value>(source.value.data);
+        if (list == nullptr) return std::nullopt;
+        return move_to_ ? move(core, source, *list) : pop(core, source, *list);
+    }
+
+private:
+    [[nodiscard]] reply pop(engine_core& core, key_node& source, list_value& list) const {
+        const std::string key = source.key;
+        std::vector<reply> pair{reply::string(key), reply::string(pop_end(list, from_))};
+        if (list.empty()) core.db().erase(source);
+        core.db().modified(key);
+        return reply::array(std::move(pair));
+    }
+
+    [[nodiscard]] reply move(engine_core& core, key_node& source, list_value& list) const {
+        keyspace& db = core.db();
+        const std::string key = source.key;
+        key_node* into = db.find(move_to_->key);
+        if (into != nullptr && get_if<list_value>(into->value.data) == nullptr) {
+            return reply::error(
+                "WRONGTYPE Operation against a key holding the wrong kind of value");
+        }
+        if (into == nullptr) into = &db.insert(move_to_->key, std::make_unique<list_value>());
+        std::string text = pop_end(list, from_);
+        reply moved = reply::string(text);
+        push_end(*get_if<list_value>(into->value.data), move_to_->end, std::move(text));
+        if (list.empty()) db.erase(source);
+        db.modified(key);
+        db.modified(move_to_->key);
+        core.key_may_be_ready(*into);
+        return moved;
+    }
+
+    list_end from_;
+    std::optional<target> move_to_;
+};
+
 void wait_or_nil(call& c, std::unique_ptr<list_wait> w) {
     if (!c.from.may_block || c.from.executing) return c.out.nil();
     c.from.waiting = std::move(w);
@@ -73,21 +130,17 @@ void blocking_pop(call& c) {
         c.out.string(pop_end(*l, End));
         return c.changed(c.arg(i), *l);
     }
-    auto w = std::make_unique<list_wait>();
+    auto w = std::make_unique<list_wait>(End, timeout);
     w->keys.assign(c.args.begin() + 1, c.args.end() - 1);
-    w->from = End;
-    w->timeout_ms = timeout;
     wait_or_nil(c, std::move(w));
 }
 
 void blocking_move(call& c, list_end from, list_end to, std::size_t timeout_at) {
     const std::int64_t timeout = parse_timeout(c, timeout_at);
     if (move_element(c, from, to)) return;
-    auto w = std::make_unique<list_wait>();
+    auto w =
+        std::make_unique<list_wait>(from, timeout, list_wait::target{std::string(c.arg(2)), to});
     w->keys.emplace_back(c.arg(1));
-    w->from = from;
-    w->move_to = list_wait::target{std::string(c.arg(2)), to};
-    w->timeout_ms = timeout;
     wait_or_nil(c, std::move(w));
 }
 

@@ -269,7 +269,7 @@ int lua_host::call_command(lua_State* state, bool raise) {
                                "ERR Lua redis lib command arguments must be strings or integers");
         }
     }
-    const command_spec* spec = core_.table().find(words_[0]);
+    const command_spec* spec = core_.table().find(words_);
     std::string_view problem;
     if (spec == nullptr) {
         problem = "ERR Unknown Redis command called from script";

@@ -4,6 +4,7 @@
 // out their commands, let go of it, and hand out the messages that the commands published.
 #include "engine/memory/memory_engine.hpp"
 
+#include "core/require.hpp"
 #include "engine/memory/call.hpp"
 #include "engine/memory/engine_core.hpp"
 #include "engine/memory/key_image.hpp"
@@ -62,6 +63,7 @@ public:
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up) override {
+        detail::require(replies.size() == commands.size(), "replies.size() == commands.size()");
         for (std::size_t i = 0; i < commands.size(); ++i) {
             replies[i] = one(commands[i], give_up);
             core_->hub().deliver();
@@ -81,7 +83,7 @@ private:
 
     // Waits to be served. At its own time-out the answer is nil, as Redis says; at the caller's,
     // nothing was taken from any list, so that is known and the session goes on.
-    result<reply> wait_for(std::unique_lock<std::mutex>& guard, memory::list_wait& wait,
+    result<reply> wait_for(std::unique_lock<std::mutex>& guard, memory::key_wait& wait,
                            time_point give_up) {
         clock& time = core_->time();
         const time_point start = time.now();
@@ -90,7 +92,7 @@ private:
         const bool for_ever = wait.timeout_ms == 0 || wait.timeout_ms >= longest.count();
         const time_point until =
             for_ever ? time_point::max() : start + std::chrono::milliseconds(wait.timeout_ms);
-        core_->wait_for_lists(wait);
+        core_->wait_for_keys(wait);
         guard.unlock();
         core_->hub().deliver();
         guard.lock();
@@ -129,6 +131,7 @@ public:
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up) override {
+        detail::require(replies.size() == commands.size(), "replies.size() == commands.size()");
         {
             const std::scoped_lock guard(core_->mutex());
             passing_connection from(*core_);

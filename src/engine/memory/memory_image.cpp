@@ -34,6 +34,7 @@ struct copy_out {
         }
         return out;
     }
+    copied operator()(const std::unique_ptr<stream>& from) const { return *from; }
 };
 
 struct copy_in {
@@ -58,6 +59,7 @@ struct copy_in {
         for (const auto& [member, score] : from) made->insert(member, score);
         return made;
     }
+    value operator()(const stream& from) const { return std::make_unique<stream>(from); }
 };
 
 }  // namespace

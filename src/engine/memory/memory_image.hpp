@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/memory/stream.hpp"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -27,7 +29,7 @@ struct memory_image {
     struct entry {
         std::string key;
         std::int64_t expires_ms;  ///< no_expiry: never.
-        std::variant<std::string, hash, list, set, sorted> value;
+        std::variant<std::string, hash, list, set, sorted, stream> value;
     };
     std::vector<entry> entries;
 };

@@ -39,12 +39,15 @@ void answer_counts(call& c) {
     }
 }
 
-void pubsub(call& c) {
-    if (c.is(1, "channels") || c.is(1, "shardchannels")) return answer_channels(c);
-    if (c.is(1, "numsub") || c.is(1, "shardnumsub")) return answer_counts(c);
-    if (c.is(1, "numpat")) return c.out.integer(0);
-    refuse(fmt::format("ERR unknown subcommand '{}'. Try PUBSUB HELP.", c.arg(1)));
+void answer_no_patterns(call& c) {
+    c.out.integer(0);
 }
+
+constexpr command_spec pubsub_parts[] = {
+    {"pubsub|channels", -2, 0, answer_channels}, {"pubsub|shardchannels", -2, 0, answer_channels},
+    {"pubsub|numsub", -2, 0, answer_counts},     {"pubsub|shardnumsub", -2, 0, answer_counts},
+    {"pubsub|numpat", 2, 0, answer_no_patterns},
+};
 
 void refuse_subscribing(call& c) {
     refuse(fmt::format("ERR '{}' is not a command of this engine: call subscribe()", c.spec->name));
@@ -53,7 +56,7 @@ void refuse_subscribing(call& c) {
 constexpr command_spec publish_table[] = {
     {"publish", 3, fast_path, publish},
     {"spublish", 3, fast_path, publish},
-    {"pubsub", -2, 0, pubsub},
+    {"pubsub", -2, 0, nullptr, pubsub_parts},
     {"subscribe", -2, no_script, refuse_subscribing},
     {"unsubscribe", -1, no_script, refuse_subscribing},
     {"psubscribe", -2, no_script, refuse_subscribing},

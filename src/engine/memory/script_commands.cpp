@@ -5,8 +5,6 @@
 #include "engine/memory/command_table.hpp"
 #include "engine/memory/engine_core.hpp"
 
-#include <fmt/format.h>
-
 namespace holdfast::memory {
 namespace {
 
@@ -41,7 +39,6 @@ void evalsha(call& c) {
 }
 
 void script_exists(call& c) {
-    if (c.count() < 3) refuse_arity("script|exists");
     c.out.array(c.count() - 2);
     for (std::size_t i = 2; i < c.count(); ++i) {
         c.out.integer(c.core.scripts().find(c.arg(i)) != nullptr ? 1 : 0);
@@ -57,23 +54,27 @@ void script_flush(call& c) {
     c.out.ok();
 }
 
-void script_family(call& c) {
-    if (c.is(1, "load")) {
-        if (c.count() != 3) refuse_arity("script|load");
-        return c.out.string(c.core.scripts().load(c.arg(2)).key);
-    }
-    if (c.is(1, "exists")) return script_exists(c);
-    if (c.is(1, "flush")) return script_flush(c);
-    if (c.is(1, "kill")) refuse("NOTBUSY No scripts in execution right now.");
-    refuse(fmt::format("ERR unknown subcommand '{}'. Try SCRIPT HELP.", c.arg(1)));
+void script_load(call& c) {
+    c.out.string(c.core.scripts().load(c.arg(2)).key);
 }
+
+void script_kill(call& /*c*/) {
+    refuse("NOTBUSY No scripts in execution right now.");
+}
+
+constexpr command_spec script_parts[] = {
+    {"script|load", 3, no_script, script_load},
+    {"script|exists", -3, no_script, script_exists},
+    {"script|flush", -2, no_script, script_flush},
+    {"script|kill", 2, no_script, script_kill},
+};
 
 constexpr command_spec script_table[] = {
     {"eval", -3, no_script, eval<false>},
     {"evalsha", -3, no_script, evalsha<false>},
     {"eval_ro", -3, no_script | reads, eval<true>},
     {"evalsha_ro", -3, no_script | reads, evalsha<true>},
-    {"script", -2, no_script, script_family},
+    {"script", -2, no_script, nullptr, script_parts},
 };
 
 }  // namespace

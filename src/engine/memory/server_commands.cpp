@@ -41,7 +41,7 @@ void select(call& c) {
 }
 
 void wait(call& c) {
-    (void)c.integer(1);
+    static_cast<void>(c.integer(1));
     if (c.integer(2, "ERR timeout is not an integer or out of range") < 0) {
         refuse("ERR timeout is negative");
     }
@@ -55,12 +55,8 @@ void role(call& c) {
     c.out.array(0);
 }
 
-void command(call& c) {
-    if (c.count() == 2 && c.is(1, "count")) {
-        return c.out.integer(static_cast<std::int64_t>(c.core.table().size()));
-    }
-    refuse(fmt::format("ERR unknown subcommand '{}'. Try COMMAND HELP.",
-                       c.count() > 1 ? c.arg(1) : ""));
+void command_count(call& c) {
+    c.out.integer(static_cast<std::int64_t>(c.core.table().size()));
 }
 
 void set_name(call& c) {
@@ -72,23 +68,12 @@ void set_name(call& c) {
     c.out.ok();
 }
 
-void client(call& c) {
-    const auto exactly = [&](std::size_t words, std::string_view name) {
-        if (c.count() != words) refuse_arity(name);
-    };
-    if (c.is(1, "id")) {
-        exactly(2, "client|id");
-        return c.out.integer(static_cast<std::int64_t>(c.from.id));
-    }
-    if (c.is(1, "getname")) {
-        exactly(2, "client|getname");
-        return c.from.name.empty() ? c.out.nil() : c.out.string(c.from.name);
-    }
-    if (c.is(1, "setname")) {
-        exactly(3, "client|setname");
-        return set_name(c);
-    }
-    refuse(fmt::format("ERR unknown subcommand '{}'. Try CLIENT HELP.", c.arg(1)));
+void client_id(call& c) {
+    c.out.integer(static_cast<std::int64_t>(c.from.id));
+}
+
+void get_name(call& c) {
+    c.from.name.empty() ? c.out.nil() : c.out.string(c.from.name);
 }
 
 struct setting {
@@ -102,11 +87,7 @@ constexpr setting settings[] = {
     {"save", ""},
 };
 
-void config(call& c) {
-    if (!c.is(1, "get")) {
-        refuse(fmt::format("ERR unknown subcommand '{}'. Try CONFIG HELP.", c.arg(1)));
-    }
-    if (c.count() < 3) refuse_arity("config|get");
+void config_get(call& c) {
     std::vector<const setting*> found;
     for (const setting& s : settings) {
         for (std::size_t i = 2; i < c.count(); ++i) {
@@ -194,12 +175,25 @@ void info(call& c) {
     c.out.string(text);
 }
 
+constexpr command_spec command_parts[] = {{"command|count", 2, 0, command_count}};
+constexpr command_spec client_parts[] = {
+    {"client|id", 2, no_script, client_id},
+    {"client|getname", 2, no_script, get_name},
+    {"client|setname", 3, no_script, set_name},
+};
+constexpr command_spec config_parts[] = {{"config|get", -3, no_script, config_get}};
+
 constexpr command_spec server_table[] = {
-    {"ping", -1, fast_path, ping},     {"echo", 2, fast_path, echo},
-    {"time", 1, fast_path, time},      {"select", 2, fast_path, select},
-    {"wait", 3, no_script, wait},      {"role", 1, no_script | fast_path, role},
-    {"command", -1, 0, command},       {"client", -2, no_script, client},
-    {"config", -2, no_script, config}, {"info", -1, 0, info},
+    {"ping", -1, fast_path, ping},
+    {"echo", 2, fast_path, echo},
+    {"time", 1, fast_path, time},
+    {"select", 2, fast_path, select},
+    {"wait", 3, no_script, wait},
+    {"role", 1, no_script | fast_path, role},
+    {"command", -2, 0, nullptr, command_parts},
+    {"client", -2, no_script, nullptr, client_parts},
+    {"config", -2, no_script, nullptr, config_parts},
+    {"info", -1, 0, info},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "engine/memory/dict.hpp"
 #include "engine/memory/sorted_set.hpp"
+#include "engine/memory/stream.hpp"
 
 #include <deque>
 #include <memory>
@@ -13,7 +14,8 @@
 /// What a key can hold. One alternative per Redis type; a new type is one more alternative.
 ///
 /// A string lies in the key's own node; the others are behind a pointer, so that a node stays
-/// small. No container is ever empty: the command that takes the last element also removes the key.
+/// small. No container is ever empty, except a stream: the command that takes the last element also
+/// removes the key.
 namespace holdfast::memory {
 
 struct no_value {};
@@ -22,12 +24,13 @@ using hash_value = dict<std::string>;
 using list_value = std::deque<std::string>;
 using set_value = dict<no_value>;
 
-using value = std::variant<std::string, std::unique_ptr<hash_value>, std::unique_ptr<list_value>,
-                           std::unique_ptr<set_value>, std::unique_ptr<sorted_set>>;
+using value =
+    std::variant<std::string, std::unique_ptr<hash_value>, std::unique_ptr<list_value>,
+                 std::unique_ptr<set_value>, std::unique_ptr<sorted_set>, std::unique_ptr<stream>>;
 
 /// As TYPE names it.
 [[nodiscard]] inline std::string_view type_name(const value& v) noexcept {
-    constexpr std::string_view names[] = {"string", "hash", "list", "set", "zset"};
+    constexpr std::string_view names[] = {"string", "hash", "list", "set", "zset", "stream"};
     return names[v.index()];
 }
 

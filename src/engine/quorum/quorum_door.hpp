@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <holdfast/clock.hpp>
 #include <holdfast/lease_store.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,7 +39,23 @@ public:
             }
             return;
         }
-        nodes_[node]->submit(std::move(requests), give_up, on_reply);
+        flying_->fetch_add(requests.size());
+        // The answer comes after what it makes others send, so that nothing is between them.
+        nodes_[node]->submit(std::move(requests), give_up,
+                             [flying = flying_, on_reply](std::size_t i, result<lease_reply> said) {
+                                 on_reply(i, std::move(said));
+                                 flying->fetch_sub(1);
+                             });
+    }
+
+    /// Blocks: until all that was submitted is answered, at most until `until`.
+    void await_answers(clock& time, time_point until) {
+        std::mutex mutex;
+        std::condition_variable nobody;  // an answer must not need a lock: it is looked for
+        std::unique_lock held(mutex);
+        while (flying_->load() > 0 && time.now() < until) {
+            time.wait_until(held, nobody, std::min(until, time.now() + look_every));
+        }
     }
 
     /// Blocks: until nobody is inside, which is never long.
@@ -58,7 +79,12 @@ private:
         bool open = false;
     };
 
+    static constexpr duration look_every = std::chrono::milliseconds(1);
+
     std::vector<lease_store*> nodes_;
+    /// Requests that are not answered yet. Their answers may come when this is gone.
+    const std::shared_ptr<std::atomic<std::size_t>> flying_ =
+        std::make_shared<std::atomic<std::size_t>>(0);
     std::atomic<unsigned> inside_ = 0;
     std::atomic<bool> closed_ = false;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/quorum/quorum_lease_store.hpp"
 
+#include "core/require.hpp"
 #include "core/validity.hpp"
 #include "engine/awaited_replies.hpp"
 #include "engine/quorum/quorum_rounds.hpp"
@@ -70,6 +71,7 @@ void quorum_lease_store::submit(std::vector<lease_request> requests, time_point 
 
 void quorum_lease_store::exchange(std::span<const lease_request> requests,
                                   std::span<result<lease_reply>> replies, time_point give_up) {
+    detail::require(replies.size() == requests.size(), "replies.size() == requests.size()");
     // This thread does the nodes' I/O while it waits. The outcome is there before the last node has
     // answered. If all is well, nothing urgent depends on what that one says; otherwise there
     // may be a vote to undo, and it is awaited for as long again.
@@ -90,6 +92,10 @@ void quorum_lease_store::on_push(push_handler handler) {
             if (const auto rounds = weak.lock()) rounds->hear(i, push);
         });
     }
+}
+
+void quorum_lease_store::settle(time_point until) {
+    rounds_->settle(until);
 }
 
 void quorum_lease_store::introduce(const client_id& id, const client_label& who) {
@@ -175,6 +181,28 @@ result<std::optional<lease_info>> quorum_lease_store::inspect(const lock_name& n
     const std::size_t majority = detail::majority_of(nodes_.size());
     if (seen.size() < majority) return std::nullopt;
     return merged(std::move(seen), majority);
+}
+
+// Of two that adopt the same lease, at most one has a majority. Who has none leaves what it got.
+result<lease_reply> quorum_lease_store::adopt(const lease_adoption& asked, time_point give_up) {
+    if (asked.ttl > options_.longest_ttl) {
+        return fail(errc::invalid_argument,
+                    "the ttl is longer than the quarantine, which must outlast every lease: "
+                    "shorten it, or raise quarantine= in the URL");
+    }
+    auto told = ask_all<lease_reply>("adopt", give_up, [&](lease_store& node, time_point end) {
+        return node.adopt(asked, end);
+    });
+    if (!told) return std::unexpected(std::move(told.error()));
+    std::size_t yes = 0;
+    answer::lost no;
+    for (const lease_reply& one : *told) {
+        if (std::holds_alternative<answer::renewed>(one)) ++yes;
+        const auto* lost = std::get_if<answer::lost>(&one);
+        if (lost != nullptr && !lost->reason.empty()) no = *lost;
+    }
+    if (yes >= detail::majority_of(nodes_.size())) return answer::renewed{asked.ttl};
+    return no;
 }
 
 result<std::uint32_t> quorum_lease_store::evict(const lock_name& name, std::string_view reason,

@@ -58,6 +58,7 @@ public:
     void submit(std::vector<lease_request> requests, time_point give_up,
                 reply_handler on_reply) override;
     void on_push(push_handler handler) override;
+    void settle(time_point until) override;
     void introduce(const client_id& id, const client_label& who) override;
     /// The middle of the nodes' times: a minority of wrong clocks cannot move it far.
     [[nodiscard]] result<wall_time> time_of_day(time_point give_up) override;
@@ -68,6 +69,8 @@ public:
                                                             time_point give_up) override;
     [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name,
                                                                time_point give_up) override;
+    [[nodiscard]] result<lease_reply> adopt(const lease_adoption& asked,
+                                            time_point give_up) override;
     [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
                                               time_point give_up) override;
 

@@ -47,6 +47,15 @@ std::vector<bool> quorum_leavings::of(const owner_token& owner, const lock_name&
     return nodes;
 }
 
+void quorum_leavings::send_all() {
+    std::vector<key> all;
+    {
+        const std::scoped_lock guard(mutex_);
+        for (const auto& [which, what] : all_) all.push_back(which);
+    }
+    for (const key& which : all) send(which);
+}
+
 void quorum_leavings::send(const key& which) {
     std::vector<lease_request> one;
     {

@@ -32,6 +32,9 @@ public:
     /// Requires: the owner will not be asked for any more.
     void add(std::size_t node, ask::leave request, time_point until);
 
+    /// Sends all of them once more, now.
+    void send_all();
+
     /// By node: is this owner being ended there? Empty if nowhere.
     [[nodiscard]] std::vector<bool> of(const owner_token& owner, const lock_name& name) const;
 

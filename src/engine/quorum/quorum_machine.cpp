@@ -39,6 +39,7 @@ quorum_machine::quorum_machine(quorum_plan plan)
       words_(plan_.nodes) {
     plan_.undone.resize(plan_.nodes);
     plan_.leaving.resize(plan_.nodes);
+    plan_.never_knew.resize(plan_.nodes);
 }
 
 quorum_machine::step quorum_machine::start(time_point now) {
@@ -73,6 +74,10 @@ quorum_machine::step quorum_machine::on_answer(std::size_t node, result<lease_re
 void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_point now, step& out) {
     node_word& word = words_[node];
     const bool raising = std::exchange(word.raising, false);
+    if (!reply && plan_.never_knew[node] && std::holds_alternative<ask::leave>(plan_.request)) {
+        word.said = kind::yes;
+        return;
+    }
     if (!reply) {
         // A line that is full is an answer, too.
         word.said = reply.error() == errc::busy ? kind::no : kind::failed;
@@ -102,7 +107,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
                        word.said = kind::no;
                        word.seen = seen;
                    },
-                   [&](const answer::renewed&) { take_renewal(node, raising); },
+                   [&](const answer::renewed& kept) { take_renewal(node, kept, raising); },
                    [&](const answer::released& done) {
                        word.said = kind::yes;
                        word.found = done.found;
@@ -129,8 +134,16 @@ void quorum_machine::take_vote(std::size_t node, const answer::granted& given, s
 }
 
 // What was renewed may be an older grant, whose end is still on its way.
-void quorum_machine::take_renewal(std::size_t node, bool raising) {
+void quorum_machine::take_renewal(std::size_t node, const answer::renewed& kept, bool raising) {
     node_word& word = words_[node];
+    if (raising && !kept.floored) {
+        word.said = kind::failed;
+        word.unraised = word.too_far = true;
+        word.why = error{errc::unavailable,
+                         "the fence that another server drew is further ahead of this one's clock "
+                         "than its quarantine: set the servers' clocks"};
+        return;
+    }
     if (!raising && plan_.undone[node].value != 0) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "an older grant is being undone there"};
@@ -151,6 +164,9 @@ void quorum_machine::decide(step& out) {
 }
 
 void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
+    if (count(kind::yes) + count(kind::asked) < majority_ && vote_again()) {
+        return decide_acquire(asked, out);
+    }
     const std::size_t yes = count(kind::yes);
     const std::size_t pending = count(kind::asked);
     if (yes + pending < majority_) {
@@ -168,6 +184,30 @@ void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
         return;
     }
     raise_others(asked, out);
+}
+
+// If a majority refused the fence because it is too far ahead of their clocks, those choose among
+// themselves. Each time there are fewer: a node that drew the fence has not refused it.
+bool quorum_machine::vote_again() {
+    const auto refused = static_cast<std::size_t>(std::ranges::count_if(
+        words_, [](const node_word& w) { return w.said == kind::failed && w.too_far; }));
+    if (refused < majority_) return false;
+    for (node_word& word : words_) {
+        const bool votes = word.said == kind::failed && std::exchange(word.too_far, false);
+        if (votes) {
+            word.said = kind::yes;
+            word.unraised = false;
+            word.why.reset();
+        } else if (word.said == kind::yes) {
+            word.said = kind::failed;
+            word.unraised = true;
+            word.why = error{errc::unavailable,
+                             "its clock is ahead of the other servers' by more than the "
+                             "quarantine: set it"};
+        }
+    }
+    fence_ = {};
+    return true;
 }
 
 void quorum_machine::choose_fence() {

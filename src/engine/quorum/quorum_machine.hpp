@@ -29,6 +29,11 @@
 /// client is told the same F go on in step, and mostly draw the same fence: then nothing has to be
 /// written back, and an acquire is one trip.
 ///
+/// **Clocks.** A node that loses its counter starts again from its clock, when its quarantine is
+/// over. So a node takes no F that is ahead of its clock by more than the quarantine: after a loss
+/// it would give smaller ones. Where a majority refuses F for that reason, the node that drew it is
+/// ahead of them all: its vote does not count, and those that refused choose among themselves.
+///
 /// **Ties.** A majority of four is three: two and two is nobody's, and is undone by both.
 namespace holdfast::detail {
 
@@ -40,6 +45,9 @@ struct quorum_plan {
     std::vector<fencing_token> undone = {};
     /// By node: the owner is being ended there, so it is not asked. Empty: none.
     std::vector<bool> leaving = {};
+    /// By node, of a leave: the owner was never sent there, so there is nothing to end. Empty: it
+    /// may have been.
+    std::vector<bool> never_knew = {};
 };
 
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept {
@@ -59,7 +67,8 @@ struct node_word {
     fencing_token fence = {};
     bool raised = false;    ///< Gives no fence up to the quorum's any more.
     bool raising = false;   ///< Was told to, and has not answered.
-    bool unraised = false;  ///< Could not: it has granted the name, but is no vote.
+    bool unraised = false;  ///< Could not: it has granted the name, but is no vote …
+    bool too_far = false;   ///< … because the quorum's fence is too far ahead of its clock.
     bool found = false;     ///< There was something to release or to leave.
     std::string reason{};   ///< Of a `lost`.
     answer::busy seen{};    ///< Of a `no` to an acquire.
@@ -107,9 +116,10 @@ private:
 
     void take(std::size_t node, result<lease_reply> reply, time_point now, step& out);
     void take_vote(std::size_t node, const answer::granted& given, step& out);
-    void take_renewal(std::size_t node, bool raising);
+    void take_renewal(std::size_t node, const answer::renewed& kept, bool raising);
     void decide(step& out);
     void decide_acquire(const ask::acquire& asked, step& out);
+    [[nodiscard]] bool vote_again();
     void choose_fence();
     void raise_others(const ask::acquire& asked, step& out);
     void refuse_acquire(const ask::acquire& asked, step& out);

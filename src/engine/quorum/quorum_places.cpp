@@ -114,13 +114,23 @@ void quorum_places::refused(const asker& who) {
     if (!found->second.waits && found->second.undone.empty()) places_.erase(found);
 }
 
-quorum_places::end_marks quorum_places::forget(const asker& who) {
+void quorum_places::never_sent(const asker& who, std::size_t node) {
     const std::scoped_lock guard(mutex_);
     const auto found = places_.find(who);
-    if (found == places_.end()) return nullptr;
-    end_marks marks = std::move(found->second.ended);
+    if (found == places_.end()) return;
+    found->second.unsent.resize(nodes_);
+    ++found->second.unsent[node];
+}
+
+quorum_places::known quorum_places::forget(const asker& who) {
+    const std::scoped_lock guard(mutex_);
+    const auto found = places_.find(who);
+    if (found == places_.end()) return {};
+    const place& here = found->second;
+    known all{.ended = here.ended};
+    for (const std::uint64_t looks : here.unsent) all.never_knew.push_back(looks == here.looks);
     places_.erase(found);
-    return marks;
+    return all;
 }
 
 // A push names the owner alone.

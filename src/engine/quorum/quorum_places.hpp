@@ -36,6 +36,7 @@ public:
         std::vector<fencing_token> undone{};  ///< By node; empty if nothing is.
         end_marks ended{};                    ///< Null if nobody will say.
         std::uint64_t look = 0;               ///< Of an acquire: its number.
+        std::vector<bool> never_knew{};       ///< By node: the owner was never sent there.
     };
 
     /// Whose request: an owner may ask for several names.
@@ -74,8 +75,12 @@ public:
     /// It does not have it. Who does not wait is forgotten, unless something is being undone.
     void refused(const asker& who);
 
-    /// It is about to be given back. Answers where to mark which nodes have heard of it.
-    [[nodiscard]] end_marks forget(const asker& who);
+    /// The last look did not reach that node.
+    void never_sent(const asker& who, std::size_t node);
+
+    /// It is about to be given back. Answers where to mark which nodes have heard of it, and which
+    /// have never heard of it at all.
+    [[nodiscard]] known forget(const asker& who);
 
     struct hint {
         duration after;      ///< When it should ask; zero for now.
@@ -97,6 +102,7 @@ private:
         bool waits = false;
         bool holds = false;
         std::vector<fencing_token> undone{};
+        std::vector<std::uint64_t> unsent{};  ///< By node: looks that did not reach it.
         end_marks ended{};
         time_point seen{};
     };

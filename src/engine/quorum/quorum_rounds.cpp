@@ -30,6 +30,18 @@ ask::leave leave_of(const lease_request& request) {
         [](const auto& asked) { return ask::leave{asked.name, asked.owner, asked.mode}; }, request);
 }
 
+duration step_of(const result<lease_reply>& reply) {
+    const auto* good = reply ? std::get_if<answer::renewed>(&*reply) : nullptr;
+    const auto* gone = reply ? std::get_if<answer::lost>(&*reply) : nullptr;
+    if (good != nullptr) return good->clock.by;
+    return gone != nullptr ? gone->clock.by : duration::zero();
+}
+
+// What failed so was never sent: whoever asked for it is not known there by it.
+bool is_not_sent(errc code) {
+    return code == errc::unavailable || code == errc::timed_out || code == errc::denied;
+}
+
 bool waits(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
@@ -46,6 +58,12 @@ quorum_rounds::quorum_rounds(const std::vector<quorum_node>& nodes, clock& time,
       leavings_(std::make_shared<quorum_leavings>(door_, calls_, time, options.node_timeout)),
       places_(nodes.size(), chance) {
     for (const quorum_node& node : nodes) labels_.push_back(node.label);
+}
+
+void quorum_rounds::settle(time_point until) {
+    if (options_.background != upkeep::threads) return;
+    leavings_->send_all();
+    door_->await_answers(time_, until);
 }
 
 void quorum_rounds::close() {
@@ -68,13 +86,13 @@ std::optional<error> quorum_rounds::unfit(const lease_request& request) const {
                      "shared leases on a quorum are not offered: each server has a line of its "
                      "own, so readers that keep coming would starve a writer"};
     }
-    const auto* asked = std::get_if<ask::acquire>(&request);
-    if (asked == nullptr || asked->ttl <= options_.longest_ttl) return std::nullopt;
+    const duration ttl = ttl_of(request);
+    if (ttl <= options_.longest_ttl) return std::nullopt;
     using std::chrono::milliseconds;
     return error{errc::invalid_argument,
                  fmt::format("a ttl of {} is longer than the quarantine of {}, which must outlast "
                              "every lease: shorten the ttl, or raise quarantine= in the URL",
-                             std::chrono::ceil<milliseconds>(asked->ttl),
+                             std::chrono::ceil<milliseconds>(ttl),
                              std::chrono::ceil<milliseconds>(options_.longest_ttl))};
 }
 
@@ -97,7 +115,8 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     } else if (std::holds_alternative<ask::renew>(plan.request)) {
         known = places_.renew(who, now);
     } else {
-        known.ended = places_.forget(who);
+        known = places_.forget(who);
+        plan.never_knew = known.never_knew;
     }
     plan.undone = known.undone;
     return std::make_shared<round>(std::move(plan), std::move(known), give_up, std::move(tell));
@@ -146,15 +165,22 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
     const time_point now = time_.now();
     quorum_machine::step step;
     fencing_token vote;
+    if (const duration by = step_of(reply); by != duration::zero()) stepped_ = by;
+    bool never_sent = !reply && is_not_sent(reply.error().code);
     {
         const std::scoped_lock guard(one->mutex);
         if (one->ends() && one->ended != nullptr) (*one->ended)[node] = true;
         if (!one->ends() && one->over(node)) one->machine.end();
+        never_sent = never_sent && !one->machine.words()[node].raising;
         step = one->machine.on_answer(node, std::move(reply), now);
         const node_word& word = one->machine.words()[node];
         if (word.said == node_word::kind::yes) vote = word.fence;
     }
-    places_.voted(asker_of(one->machine.request()), node, vote);
+    const quorum_places::asker who = asker_of(one->machine.request());
+    if (never_sent && std::holds_alternative<ask::acquire>(one->machine.request())) {
+        places_.never_sent(who, node);
+    }
+    places_.voted(who, node, vote);
     act(one, std::move(step), now);
 }
 
@@ -234,7 +260,8 @@ void quorum_rounds::leave(const round& one, std::size_t node, time_point now) {
     leavings_->add(node, leave_of(request), later(now, longest_trace(ttl) + options_.node_timeout));
 }
 
-// Adds what the machine cannot know: when to look again, and the nodes' names.
+// Adds what the machine cannot know: when to look again, the nodes' names, and that the clock of a
+// node was set. A lease that a majority has renewed is not endangered by it.
 result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcome) {
     const lease_request& request = one.machine.request();
     const quorum_places::asker who = asker_of(request);
@@ -249,6 +276,11 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
     } else if (std::holds_alternative<answer::granted>(*outcome)) {
         places_.granted(who);
         return outcome;
+    } else if (auto* kept = std::get_if<answer::renewed>(&*outcome)) {
+        kept->clock.by = stepped_.exchange(duration::zero());
+    } else if (auto* gone = std::get_if<answer::lost>(&*outcome);
+               gone != nullptr && std::holds_alternative<ask::renew>(request)) {
+        gone->clock.by = stepped_.exchange(duration::zero());
     }
     if (std::holds_alternative<ask::acquire>(request)) places_.refused(who);
     return outcome;

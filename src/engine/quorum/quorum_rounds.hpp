@@ -41,6 +41,9 @@ public:
     /// With a background by hand, as quorum_lease_store::step().
     time_point step() { return calls_->step(); }
 
+    /// As lease_store::settle().
+    void settle(time_point until);
+
     /// No node is used after this has returned.
     void close();
 
@@ -93,6 +96,8 @@ private:
     quorum_places places_;
     lease_store::push_handler tell_push_;
     std::atomic<duration> longest_seen_ = duration::zero();
+    /// The clock of some node was set, by so much; nobody was told yet.
+    std::atomic<duration> stepped_ = duration::zero();
 };
 
 }  // namespace holdfast::detail

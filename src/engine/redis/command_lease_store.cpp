@@ -2,11 +2,14 @@
 #include "engine/redis/command_lease_store.hpp"
 
 #include "core/permit_bounds.hpp"
+#include "core/require.hpp"
 #include "engine/awaited_replies.hpp"
 #include "engine/redis/joint_commands.hpp"
-#include "engine/redis/lease_dialogue.hpp"
+#include "engine/redis/lease_adoption.hpp"
 #include "engine/redis/lease_eviction.hpp"
 #include "engine/redis/lease_listing.hpp"
+#include "engine/redis/lease_scripts.hpp"
+#include "engine/redis/server_inquiry.hpp"
 #include "runtime/give_way.hpp"
 
 #include <fmt/chrono.h>
@@ -14,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -29,12 +31,15 @@ bool stands_in_line(const lease_request& request) {
 /// One that was submitted. It may be answered when its store is gone, the engine being shared.
 struct submission {
     submission(std::shared_ptr<const command_lease_options> how, lease_request what, lease_way way,
-               std::shared_ptr<contention_memory> memory, time_point until, std::string_view ear,
+               std::shared_ptr<contention_memory> memory, std::shared_ptr<known_servers> known,
+               time_point now, time_point until, std::string_view ear,
                std::function<void(result<lease_reply>)> done)
         : options(std::move(how)),
           request(std::move(what)),
           talk(*options, request, way, lease_form::one),
           contended(std::move(memory)),
+          servers(std::move(known)),
+          asked(now),
           give_up(until),
           channel(ear),
           tell(std::move(done)) {}
@@ -43,6 +48,8 @@ struct submission {
     const lease_request request;
     lease_dialogue talk;
     const std::shared_ptr<contention_memory> contended;
+    const std::shared_ptr<known_servers> servers;
+    const time_point asked;
     const time_point give_up;
     const std::string channel;
     const std::function<void(result<lease_reply>)> tell;
@@ -67,11 +74,50 @@ void send(const std::shared_ptr<submission>& one, command_engine& engine) {
     });
 }
 
+// Asks once more if the server's quarantine must be over; false if that is not known.
+bool send_again(const std::shared_ptr<submission>& one, command_engine& engine) {
+    const time_point now = engine.time().now();
+    if (!one->servers->older_than(one->talk.quarantined(), one->options->quarantine, now)) {
+        return false;
+    }
+    one->talk.vouch();
+    one->talk.speak(one->channel);
+    send(one, engine);
+    return true;
+}
+
+// As is_over(), for one whose caller does not wait: only what takes no session is asked.
+void doubt(const std::shared_ptr<submission>& one, command_engine& engine,
+           result<lease_reply> meant) {
+    const std::string_view server = one->talk.quarantined();
+    const time_point now = engine.time().now();
+    one->servers->note(server, now);
+    if (send_again(one, engine)) return;
+    if (one->options->scope == key_scope::server || !one->servers->may_ask(server, now)) {
+        return one->tell(std::move(meant));
+    }
+    detail::text_room room;
+    const std::string_view lock = lock_key(room, one->options->prefix, name_of(one->request));
+    const script& age = scripts().server_age;
+    const auto question =
+        words("EVALSHA", age.sha1(), 1, common_note(engine, lock), asked_age_ms(*one->options));
+    engine.submit({question.view(), repeat::idempotent, &age}, one->give_up,
+                  [one, &engine, told = std::move(meant)](result<reply> answer) mutable {
+                      if (answer) hear_age(*one->servers, *answer, engine.time().now());
+                      if (!send_again(one, engine)) one->tell(std::move(told));
+                  });
+}
+
 void hear(const std::shared_ptr<submission>& one, command_engine& engine,
           std::span<result<reply>> answers) {
     auto meant = one->talk.hear(answers);
     if (one->talk.contended()) one->contended->note(name_of(one->request), engine.time().now());
-    if (meant) return one->tell(std::move(*meant));
+    if (meant && !one->talk.quarantined().empty()) return doubt(one, engine, std::move(*meant));
+    if (meant) {
+        note_clock(*one->options, one->talk.said(), one->request, one->asked, engine.time(),
+                   *meant);
+        return one->tell(std::move(*meant));
+    }
     one->talk.speak(one->channel);
     send(one, engine);
 }
@@ -82,9 +128,11 @@ command_lease_store::command_lease_store(std::shared_ptr<command_engine> engine,
                                          command_lease_options options)
     : engine_(std::move(engine)),
       shared_options_(std::make_shared<const command_lease_options>(std::move(options))),
+      may_meet_own_keys_(may_make_own_keys(options_.prefix)),
       who_(*engine_),
       channels_(*engine_, chance, options_.scope) {
-    if (options_.replicas > 0) lanes_ = std::make_unique<replicated_lanes>(engine_, options_);
+    if (options_.replicas > 0)
+        lanes_ = std::make_unique<replicated_lanes>(engine_, options_, *servers_);
 }
 
 command_lease_store::~command_lease_store() = default;
@@ -101,12 +149,14 @@ capabilities command_lease_store::can() const noexcept {
 }
 
 std::optional<error> command_lease_store::unfit_name(const lock_name& name) const {
-    if (!options_.prefix.empty()) return std::nullopt;
-    if (!is_shared_key(name.value()) && !is_side_key(name.value())) return std::nullopt;
+    if (!may_meet_own_keys_) return std::nullopt;
+    detail::text_room room;
+    const std::string_view key = lock_key(room, options_.prefix, name);
+    if (!is_shared_key(key) && !is_side_key(key)) return std::nullopt;
     return error{errc::invalid_argument,
-                 fmt::format("'{}' is a key of Holdfast's own: without a prefix it cannot be a "
-                             "name",
-                             name.value())};
+                 fmt::format("'{}' is a key of Holdfast's own: with the prefix '{}', '{}' cannot "
+                             "be a name",
+                             key, options_.prefix, name.value())};
 }
 
 std::optional<error> command_lease_store::unfit(const lease_request& request) const {
@@ -115,15 +165,15 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
         if (auto why = detail::unfit_permits(mode)) return why;
     }
     if (auto why = unfit_name(name_of(request))) return why;
-    const auto* asked = std::get_if<ask::acquire>(&request);
+    const duration ttl = ttl_of(request);
     const duration window = options_.quarantine;
-    if (asked == nullptr || window == duration::zero() || asked->ttl <= window) return std::nullopt;
+    if (window == duration::zero() || ttl <= window) return std::nullopt;
     using std::chrono::milliseconds;
-    return error{errc::invalid_argument,
-                 fmt::format("a ttl of {} is longer than the quarantine of {}, which must outlast "
-                             "every lease: shorten the ttl, or raise quarantine= in the URL",
-                             std::chrono::ceil<milliseconds>(asked->ttl),
-                             std::chrono::ceil<milliseconds>(window))};
+    return error{
+        errc::invalid_argument,
+        fmt::format("a ttl of {} is longer than the quarantine of {}, which must outlast "
+                    "every lease: shorten the ttl, or raise quarantine= in the URL",
+                    std::chrono::ceil<milliseconds>(ttl), std::chrono::ceil<milliseconds>(window))};
 }
 
 std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
@@ -159,6 +209,7 @@ lease_form command_lease_store::form_for(const lease_request& request, time_poin
 
 void command_lease_store::exchange(std::span<const lease_request> requests,
                                    std::span<result<lease_reply>> replies, time_point give_up) {
+    detail::require(replies.size() == requests.size(), "replies.size() == requests.size()");
     for (const lease_request& request : requests) {
         if (const auto why = unfit(request)) {
             std::ranges::fill(replies, std::unexpected(*why));
@@ -174,6 +225,14 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
     }
 }
 
+// Whether to ask once more, because the quarantine that was answered must be over.
+bool command_lease_store::outlasted(lease_dialogue& talk, const lock_name& name,
+                                    time_point give_up) {
+    if (!is_over(*engine_, options_, name, talk.quarantined(), *servers_, give_up)) return false;
+    talk.vouch();
+    return true;
+}
+
 // The usual one, without vectors. A waiter's channel is needed the full way only.
 void command_lease_store::exchange_one(const lease_request& request, result<lease_reply>& out,
                                        time_point give_up) {
@@ -187,7 +246,8 @@ void command_lease_store::exchange_one(const lease_request& request, result<leas
         engine_->exchange(talk.commands(), replies, give_up);
         auto meant = talk.hear(replies);
         if (talk.contended()) contended_->note(name_of(request), engine_->time().now());
-        if (!meant) continue;
+        if (!meant || outlasted(talk, name_of(request), give_up)) continue;
+        note_clock(options_, talk.said(), request, now, engine_->time(), *meant);
         out = std::move(*meant);
         return;
     }
@@ -222,7 +282,8 @@ void command_lease_store::exchange_many(std::span<const lease_request> requests,
             if (!own) jointly = false;
             auto meant = own ? talks[i].hear(*own) : std::nullopt;
             if (talks[i].contended()) contended_->note(name_of(requests[i]), engine_->time().now());
-            if (meant) {
+            if (meant && !outlasted(talks[i], name_of(requests[i]), give_up)) {
+                note_clock(options_, talks[i].said(), requests[i], now, engine_->time(), *meant);
                 replies[i] = std::move(*meant);
             } else {
                 rest.push_back(i);
@@ -280,9 +341,11 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
         return;
     }
-    const lease_way way = way_for(request, engine_->time().now());
-    const auto one = std::make_shared<submission>(shared_options_, std::move(request), way,
-                                                  contended_, give_up, channel, std::move(done));
+    const time_point now = engine_->time().now();
+    const lease_way way = way_for(request, now);
+    const auto one =
+        std::make_shared<submission>(shared_options_, std::move(request), way, contended_, servers_,
+                                     now, give_up, channel, std::move(done));
     one->talk.speak(one->channel);
     send(one, *engine_);
 }
@@ -299,21 +362,18 @@ void command_lease_store::on_push(push_handler handler) {
     });
 }
 
+// Without a subscription of its own it would read for others, and leave when it likes.
 bool command_lease_store::hear_pushes(const push_wait& wait) {
-    return engine_->hear_pushes(wait);
+    return channels_.heard() && engine_->hear_pushes(wait);
 }
 
 // In a Cluster it is the time of any one node.
 result<wall_time> command_lease_store::time_of_day(time_point give_up) {
     const auto told = engine_->execute(words("TIME").idempotent(), give_up);
     if (!told) return std::unexpected(told.error());
-    std::array<std::int64_t, 2> parts{};
-    for (std::size_t i = 0; i < parts.size() && i < told->elements().size(); ++i) {
-        const std::string& text = told->elements()[i].text();
-        std::from_chars(text.data(), text.data() + text.size(), parts[i]);
-    }
-    if (parts[0] == 0) return fail(errc::corrupt, "TIME: " + to_string(*told));
-    return wall_time(std::chrono::seconds(parts[0]) + std::chrono::microseconds(parts[1]));
+    const auto time = time_told(told->elements());
+    if (!time) return fail(errc::corrupt, "TIME: " + to_string(*told));
+    return *time;
 }
 
 result<void> command_lease_store::resize(const lock_name& name, std::uint32_t permits,
@@ -339,11 +399,21 @@ void command_lease_store::introduce(const client_id& id, const client_label& who
 
 result<std::optional<lease_info>> command_lease_store::inspect(const lock_name& name,
                                                                time_point give_up) {
+    if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
     return inspect_lease(*engine_, options_, name, give_up);
+}
+
+result<lease_reply> command_lease_store::adopt(const lease_adoption& asked, time_point give_up) {
+    if (auto why = unfit(ask::renew{asked.name, asked.to, asked.mode, asked.ttl})) {
+        return std::unexpected(std::move(*why));
+    }
+    who_.stay_known(asked.ttl);
+    return adopt_lease(*engine_, options_, asked, give_up);
 }
 
 result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::string_view reason,
                                                  time_point give_up) {
+    if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
     detail::text_room room;
     return evict_holder(*engine_, options_, name, reason,
                         channels_.prefix_for(lock_key(room, options_.prefix, name)), give_up);
@@ -351,6 +421,7 @@ result<std::uint32_t> command_lease_store::evict(const lock_name& name, std::str
 
 result<std::vector<eviction_info>> command_lease_store::evictions(const lock_name& name,
                                                                   time_point give_up) {
+    if (auto why = unfit_name(name)) return std::unexpected(std::move(*why));
     return list_evictions(*engine_, options_, name, give_up);
 }
 

@@ -4,7 +4,9 @@
 #include "engine/redis/contention_memory.hpp"
 #include "engine/redis/grant_channels.hpp"
 #include "engine/redis/introduction.hpp"
+#include "engine/redis/known_servers.hpp"
 #include "engine/redis/lease_commands.hpp"
+#include "engine/redis/lease_dialogue.hpp"
 #include "engine/redis/replicated_lanes.hpp"
 
 #include <holdfast/command_engine.hpp>
@@ -47,6 +49,8 @@ public:
                                                             time_point give_up) override;
     [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name,
                                                                time_point give_up) override;
+    [[nodiscard]] result<lease_reply> adopt(const lease_adoption& asked,
+                                            time_point give_up) override;
     [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
                                               time_point give_up) override;
 
@@ -57,6 +61,7 @@ private:
     void stay_known(const lease_request& request, lease_way way);
     [[nodiscard]] lease_way way_for(const lease_request& request, time_point now) const;
     [[nodiscard]] lease_form form_for(const lease_request& request, time_point now);
+    [[nodiscard]] bool outlasted(lease_dialogue& talk, const lock_name& name, time_point give_up);
     void exchange_one(const lease_request& request, result<lease_reply>& out, time_point give_up);
     void exchange_many(std::span<const lease_request> requests,
                        std::span<result<lease_reply>> replies, time_point give_up);
@@ -68,8 +73,10 @@ private:
     const std::shared_ptr<command_engine> engine_;
     const std::shared_ptr<const command_lease_options> shared_options_;
     const command_lease_options& options_ = *shared_options_;
+    const bool may_meet_own_keys_;
     introduction who_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
+    const std::shared_ptr<known_servers> servers_ = std::make_shared<known_servers>();
     /// When somebody last spoke to the server here, or heard from it.
     std::atomic<time_point> talked_{time_point()};
     std::unique_ptr<replicated_lanes> lanes_;  // if replicas must confirm

@@ -13,7 +13,8 @@
 namespace holdfast {
 namespace {
 
-// For which others wait in turn. If it is not enough, the waiter is not heard yet, and looks.
+// For which others wait in turn. If it is not enough, the waiter is not heard yet, and looks. A
+// request that cannot be heard has as much time again, to learn why.
 constexpr duration longest_errand = std::chrono::seconds(1);
 
 constexpr std::string_view channel_prefix = "holdfast:grants:";
@@ -77,7 +78,8 @@ void grant_channels::when_heard(std::string_view lock, time_point give_up,
         return;
     }
     const std::scoped_lock guard(mutex_);
-    const time_point soon = std::min(give_up, later(engine_.time().now(), longest_errand));
+    const time_point now = engine_.time().now();
+    const time_point soon = later(now, std::min((give_up - now) / 2, longest_errand));
     errands_.push_back({std::string(lock), soon, std::move(then)});
     if (!subscriber_.joinable()) {
         subscriber_ =

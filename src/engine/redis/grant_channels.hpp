@@ -45,6 +45,11 @@ public:
     /// Blocks: until the server has confirmed, at most until `give_up`.
     [[nodiscard]] std::string_view listen(std::string_view lock, time_point give_up);
 
+    /// Is the one channel for all names heard? In a Cluster there is none.
+    [[nodiscard]] bool heard() const noexcept {
+        return global_.heard.load(std::memory_order_relaxed);
+    }
+
     /// The same without waiting: `then` is called once with the channel, at once if it is heard
     /// already, else on a thread of this object; at the latest by the destructor.
     void when_heard(std::string_view lock, time_point give_up,

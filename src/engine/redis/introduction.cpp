@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/redis/introduction.hpp"
 
+#include "core/own_keys.hpp"
 #include "core/validity.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +14,6 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::string_view prefix = "holdfast:client:";
 
 // For how long a label is good at least. One of a client that died stays no longer than this, or
 // twice the ttl that it last asked for.
@@ -67,11 +66,7 @@ void introduction::stay_known(duration ttl) {
 }
 
 std::string introduction::key_of(std::string_view client) {
-    return fmt::format("{}{}", prefix, client);
-}
-
-bool introduction::is_key(std::string_view key) noexcept {
-    return key.starts_with(prefix);
+    return fmt::format("{}{}", client_prefix, client);
 }
 
 client_label introduction::parse(std::string_view text) {

@@ -32,7 +32,6 @@ public:
     void stay_known(duration ttl);
 
     [[nodiscard]] static std::string key_of(std::string_view client);
-    [[nodiscard]] static bool is_key(std::string_view key) noexcept;
     /// Empty if it is not what we write.
     [[nodiscard]] static client_label parse(std::string_view text);
 

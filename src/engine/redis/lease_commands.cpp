@@ -24,6 +24,16 @@ constexpr std::int64_t least_fence = 1'600'000'000'000'000;
 // A look at a lock that another program keeps for ever, or whose holder has long to go.
 constexpr duration longest_look = std::chrono::seconds(1);
 
+// The head of the line looks just after a dead holder's time is over. Whoever is behind it comes a
+// little later, in case the head does not, and so that not all come at once.
+constexpr duration behind_the_head = std::chrono::milliseconds(10);
+
+duration look_after(std::chrono::milliseconds remaining, std::uint32_t ahead) {
+    if (remaining < duration::zero()) return longest_look;
+    return std::min<duration>(remaining + std::chrono::milliseconds(1) + ahead * behind_the_head,
+                              longest_look);
+}
+
 // How long a limit that was changed is remembered after its last use, as holders.lua has it.
 constexpr duration limit_memory = std::chrono::weeks(1);
 
@@ -100,11 +110,11 @@ void lease_commands::clear() noexcept {
 void lease_commands::write_value(const owner_token& owner, const lease_mode& mode) {
     owner_size_ = owner.value().size();
     switch (mode.type) {
-        case lease_mode::kind::exclusive: value_ = room_.put({owner.value(), ":"}); return;
-        case lease_mode::kind::shared: value_ = room_.put({owner.value(), ":s1:"}); return;
+        case lease_mode::kind::exclusive: value_ = room_.put({owner.value(), our_mark}); return;
+        case lease_mode::kind::shared: value_ = room_.put({owner.value(), our_mark, "s1:"}); return;
         case lease_mode::kind::permit:
-            value_ = room_.put(
-                {owner.value(), ":p", room_.put(mode.permits), "/", room_.put(mode.limit), ":"});
+            value_ = room_.put({owner.value(), our_mark, "p", room_.put(mode.permits), "/",
+                                room_.put(mode.limit), ":"});
             return;
     }
 }
@@ -132,6 +142,15 @@ void lease_commands::end(repeat again, const script* body) {
     begun_ = used_;
 }
 
+void lease_commands::end_careful(const command_lease_options& options, repeat again,
+                                 const script& body) {
+    if (options.careful()) {
+        const std::string_view window = room_.put(to_ms(options.quarantine));
+        word(vouches_ ? room_.put({window, " ", quarantined()}) : window);
+    }
+    end(again, &body);
+}
+
 void lease_commands::make(const command_lease_options& options, const lease_request& request,
                           std::string_view channel, lease_way way, lease_form form) {
     request_ = &request;
@@ -149,7 +168,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
         if (kept->floor.value != 0) {
-            make_renew_above(*kept, lock, fence_key(lock, options.scope));
+            make_renew_above(options, *kept, lock);
         } else {
             make_renew(*kept, lock);
         }
@@ -158,7 +177,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     const auto* ended = std::get_if<ask::release>(&request);
     if (ended != nullptr && ended->only.value == 0 && way_ != lease_way::full) {
         begin(scripts().let_go, {lock});
-        word(owner_and_colon());
+        word(front());
         end(repeat::never, &scripts().let_go);
         return;
     }
@@ -200,21 +219,22 @@ void lease_commands::make_renew(const ask::renew& kept, std::string_view lock) {
     const script& body = alone ? scripts().renew : scripts().renew_share;
     begin(body,
           {lock, evicted_key(room_, lock), alone ? std::string_view() : holders_key(room_, lock)});
-    word(owner_and_colon());
+    word(front());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
     if (!alone) word(kind());
     end(repeat::idempotent, &body);
 }
 
-void lease_commands::make_renew_above(const ask::renew& kept, std::string_view lock,
-                                      std::string_view fence) {
+void lease_commands::make_renew_above(const command_lease_options& options, const ask::renew& kept,
+                                      std::string_view lock) {
     const script& body = scripts().renew_above;
-    begin(body, {lock, evicted_key(room_, lock), fence});
-    word(owner_and_colon());
+    begin(body, {lock, evicted_key(room_, lock), fence_key(lock, options.scope)});
+    word(front());
     word(to_ms(kept.ttl));
     word(kept.fence.value);
     word(kept.floor.value);
+    word(to_ms(options.furthest_floor));
     end(repeat::idempotent, &body);
 }
 
@@ -260,8 +280,7 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         begin_full(*body, options, keys);
         word(owner());
     }
-    if (options.careful()) word(to_ms(options.quarantine));
-    end(body == &scripts().release ? repeat::never : repeat::idempotent, body);
+    end_careful(options, body == &scripts().release ? repeat::never : repeat::idempotent, *body);
 }
 
 void lease_commands::make_resize(const command_lease_options& options, const lock_name& name,
@@ -270,8 +289,7 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
     const std::string_view lock = lock_key(room_, options.prefix, name);
     begin_full(scripts().resize, options, keys_of(room_, lock, options.scope));
     word(permits);
-    if (options.careful()) word(to_ms(options.quarantine));
-    end(repeat::idempotent, &scripts().resize);
+    end_careful(options, repeat::idempotent, scripts().resize);
 }
 
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
@@ -322,14 +340,7 @@ std::optional<result<lease_reply>> lease_commands::taken_with(std::int64_t last_
 result<lease_reply> lease_commands::interpret_full(const reply& r) {
     return std::visit(overloaded{
                           [&](const ask::acquire& asked) { return acquired(asked, r); },
-                          [&](const ask::renew& asked) -> result<lease_reply> {
-                              contended_ = r.number() == 2;
-                              const bool gone = r.number() == 0;
-                              if (gone && !mutation("any_renewal_succeeds")) {
-                                  return answer::lost{r.text()};
-                              }
-                              return answer::renewed{asked.ttl};
-                          },
+                          [&](const ask::renew& asked) { return renewed(asked, r); },
                           [&](const ask::release&) -> result<lease_reply> {
                               if (r.number() == 1) return answer::released{};
                               return answer::lost{r.text()};
@@ -339,6 +350,17 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           },
                       },
                       *request_);
+}
+
+result<lease_reply> lease_commands::renewed(const ask::renew& asked, const reply& r) {
+    const std::span<const reply> parts(r.elements());
+    if (parts.size() != 3) return fail(errc::corrupt, "a lease script answered " + to_string(r));
+    server_time_ = time_told(parts.subspan(1)).value_or(wall_time());
+    const reply& what = parts[0];
+    contended_ = what.number() == 2;
+    const bool gone = what.number() == 0;
+    if (gone && !mutation("any_renewal_succeeds")) return answer::lost{what.text()};
+    return answer::renewed{asked.ttl, what.number() != 3};
 }
 
 result<lease_reply> lease_commands::refused(const ask::acquire& asked, std::int64_t how,
@@ -364,23 +386,20 @@ result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const re
         return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
                                             number(1), asked.name.value()));
     }
-    if (parts.size() == 2 && number(0) == 3) {
+    if (parts.size() == 3 && number(0) == 3) {
+        quarantined_ = std::make_unique<const std::string>(parts[2].text());
         return fail(errc::unavailable,
                     fmt::format("the server was restarted or promoted: it grants nothing for "
                                 "another {} ms, until all it may have forgotten is over",
                                 number(1)));
     }
-    if (parts.size() != 5) {
+    if (parts.size() != 5 && parts.size() != 6) {
         return fail(errc::corrupt, "a lease script answered " + to_string(r));
     }
+    if (parts.size() == 6) quarantined_ = std::make_unique<const std::string>(parts[5].text());
     const auto ahead = static_cast<std::uint32_t>(number(2));
     const auto remaining = std::chrono::milliseconds(number(1));
-    // Only the head needs to be there when a dead holder's time is over: it looks just after that.
-    const bool head = ahead == 0 && remaining >= duration::zero();
-    const duration look =
-        head ? std::min<duration>(remaining + std::chrono::milliseconds(1), longest_look)
-             : longest_look;
-    return answer::busy{.look_after = look,
+    return answer::busy{.look_after = look_after(remaining, ahead),
                         .ahead = ahead,
                         .ticket = {static_cast<std::uint64_t>(number(3))},
                         .latest = fence_of(number(4))};

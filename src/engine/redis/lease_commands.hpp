@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
 #include "engine/redis/lease_keys.hpp"
+#include "engine/redis/server_clocks.hpp"
 
 #include <holdfast/command_engine.hpp>
 #include <holdfast/lease_store.hpp>
@@ -9,6 +11,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +24,7 @@
 /// quarantine, everything. The swift way is for the usual case, that nobody else wants the name,
 /// and costs a server little more than a lock without a fence:
 ///
-///     SET lock:N "owner:" NX PX ttl      taken, if the key is not there: nobody holds it or waits
+///     SET lock:N "owner:hf:" NX PX ttl   taken, if the key is not there: nobody holds it or waits
 ///     INCRBY holdfast:fence 1            its fence
 ///
 /// two plain commands in one pipeline, and a compare-and-delete to let go. The two need not be one
@@ -38,8 +41,8 @@
 /// already, that of the DEL of its old place in line, it stands behind the next holder.
 ///
 /// A lease that others may hold too goes the swift way while it is alone: its value says so
-/// ("owner:s1:" shared, "owner:p1/5:" one permit of five; holders.lua). Several permits at once
-/// need the script, since there may be fewer than were asked for; one there always is.
+/// ("owner:hf:s1:" shared, "owner:hf:p1/5:" one permit of five; holders.lua). Several permits at
+/// once need the script, since there may be fewer than were asked for; one there always is.
 namespace holdfast {
 
 struct command_lease_options {
@@ -59,6 +62,11 @@ struct command_lease_options {
     /// For how long a server grants nothing after it was restarted or promoted; no lease may have a
     /// longer ttl. Zero: it grants at once.
     duration quarantine = duration::zero();
+    /// A floor of fences is taken only if it is ahead of the server's clock by no more than this.
+    /// Zero: any is.
+    duration furthest_floor = duration::zero();
+    /// Who watches the servers' clocks; null: nobody.
+    std::shared_ptr<server_clocks> clocks = nullptr;
     /// A grant or a renewal counts only when so many replicas confirm it …
     std::uint32_t replicas = 0;
     /// … within this time.
@@ -104,7 +112,7 @@ public:
 
     [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
 
-    /// It is let_go.lua alone: EVALSHA, its name, 1, the lock, and the owner with a colon.
+    /// It is let_go.lua alone: EVALSHA, its name, 1, the lock, and the owner with our mark.
     [[nodiscard]] bool lets_go() const noexcept {
         return way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
     }
@@ -120,32 +128,50 @@ public:
     [[nodiscard]] bool took() const noexcept { return took_; }
     /// Somebody waits for the name, or holds it.
     [[nodiscard]] bool contended() const noexcept { return contended_; }
+    /// The server that granted nothing because it is in quarantine; empty if it was not.
+    [[nodiscard]] std::string_view quarantined() const noexcept {
+        return quarantined_ == nullptr ? std::string_view() : *quarantined_;
+    }
+    /// From the next make() on: tells that server that it has been that one for longer than the
+    /// window. Requires: it has, and quarantined() is not empty.
+    void vouch() noexcept { vouches_ = true; }
+    [[nodiscard]] bool vouches() const noexcept { return vouches_; }
+    /// What the server's clock showed when it carried out a renewal; the epoch if it was none.
+    [[nodiscard]] wall_time server_time() const noexcept { return server_time_; }
 
 private:
     static constexpr std::size_t most_words = 24;
 
     [[nodiscard]] std::string_view owner() const { return value_.substr(0, owner_size_); }
-    [[nodiscard]] std::string_view owner_and_colon() const {
-        return value_.substr(0, owner_size_ + 1);
+    [[nodiscard]] std::string_view front() const {
+        return value_.substr(0, owner_size_ + our_mark.size());
     }
-    [[nodiscard]] std::string_view kind() const { return value_.substr(owner_size_ + 1); }
-    void word(std::string_view text) { words_[used_++] = text; }
+    [[nodiscard]] std::string_view kind() const {
+        return value_.substr(owner_size_ + our_mark.size());
+    }
+    void word(std::string_view text) {
+        detail::require(used_ < words_.size(), "a request has at most most_words words");
+        words_[used_++] = text;
+    }
     void word(std::integral auto number) { word(room_.put(number)); }
     void clear() noexcept;
     void write_value(const owner_token& owner, const lease_mode& mode);
     void begin(const script& body, std::initializer_list<std::string_view> keys);
     void begin_full(const script& body, const command_lease_options& options,
                     const lease_keys& keys);
+    void end_careful(const command_lease_options& options, repeat again, const script& body);
     void make_renew(const ask::renew& kept, std::string_view lock);
     void end(repeat again, const script* body = nullptr);
     void make_swift(const ask::acquire& asked, std::string_view lock, std::string_view fence);
-    void make_renew_above(const ask::renew& kept, std::string_view lock, std::string_view fence);
+    void make_renew_above(const command_lease_options& options, const ask::renew& kept,
+                          std::string_view lock);
     void make_full(const command_lease_options& options, const lease_request& request,
                    std::string_view channel, const lease_keys& keys);
     std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
     std::optional<result<lease_reply>> not_answered(error& why);
     [[nodiscard]] std::optional<result<lease_reply>> taken_with(std::int64_t last_fence) const;
     result<lease_reply> interpret_full(const reply& r);
+    result<lease_reply> renewed(const ask::renew& asked, const reply& r);
     result<lease_reply> acquired(const ask::acquire& asked, const reply& r);
     static result<lease_reply> refused(const ask::acquire& asked, std::int64_t how,
                                        std::int64_t number);
@@ -157,12 +183,15 @@ private:
     std::string_view value_;  // of a lock that the owner holds alone, without its fence
     std::size_t owner_size_ = 0;
     std::array<std::string_view, most_words> words_;
-    std::size_t used_ = 0;
-    std::size_t begun_ = 0;
+    std::uint32_t used_ = 0;
+    std::uint32_t begun_ = 0;
     command made_[most_commands];
-    std::size_t count_ = 0;
+    std::uint32_t count_ = 0;
     bool took_ = false;
     bool contended_ = false;
+    bool vouches_ = false;
+    std::unique_ptr<const std::string> quarantined_;  // hardly ever there, so small if it is not
+    wall_time server_time_;
 };
 
 /// The command that must come first on every new connection to a server that can lose writes or its

@@ -49,6 +49,15 @@ public:
     /// Somebody waits for the name, or holds it.
     [[nodiscard]] bool contended() const noexcept { return said_.contended(); }
 
+    /// The server that granted nothing because it is in quarantine; empty if it was not, and if it
+    /// was told once already how old it is.
+    [[nodiscard]] std::string_view quarantined() const noexcept {
+        return said_.vouches() ? std::string_view() : said_.quarantined();
+    }
+    /// Makes the next trip tell that server that it has been that one for longer than the window.
+    /// Requires: it has (known_servers.hpp), and quarantined() is not empty.
+    void vouch() { said_.vouch(); }
+
 private:
     const command_lease_options* options_ = nullptr;
     const lease_request* request_ = nullptr;

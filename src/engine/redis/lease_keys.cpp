@@ -2,7 +2,6 @@
 #include "engine/redis/lease_keys.hpp"
 
 #include "core/hash_slot.hpp"
-#include "engine/redis/introduction.hpp"
 
 #include <fmt/format.h>
 
@@ -13,14 +12,6 @@ namespace holdfast {
 using detail::text_room;
 
 namespace {
-
-constexpr std::string_view fence_name = "holdfast:fence";
-constexpr std::string_view boot_name = "holdfast:boot";
-constexpr std::string_view line_end = ":line";
-constexpr std::string_view waiters_end = ":waiters";
-constexpr std::string_view evicted_end = ":evicted";
-constexpr std::string_view holders_end = ":holders";
-constexpr std::string_view limit_end = ":limit";
 
 // What is computed for a slot, once for all.
 struct slot_texts {
@@ -102,20 +93,6 @@ lease_keys keys_of(text_room& room, std::string_view lock, key_scope scope) {
     keys.fence = fence_key(keys.lock, scope);
     keys.boot = boot_key(keys.lock, scope);
     return keys;
-}
-
-bool is_side_key(std::string_view key) noexcept {
-    if (!key.starts_with('{')) return false;
-    // The end of place_key().
-    const std::size_t colon = key.rfind(':');
-    if (owner_token::parse(key.substr(colon + 1))) key = key.substr(0, colon);
-    constexpr std::array ends{line_end, waiters_end, holders_end, limit_end, evicted_end};
-    return std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
-}
-
-bool is_shared_key(std::string_view key) noexcept {
-    if (key.starts_with('{')) key.remove_prefix(std::min(key.find('}'), key.size() - 1) + 1);
-    return key == fence_name || key == boot_name || introduction::is_key(key);
 }
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/own_keys.hpp"
 #include "core/text_room.hpp"
 
 #include <holdfast/names.hpp>
@@ -23,8 +24,13 @@
 /// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
 /// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
 /// lock starts with a brace, and no name's lock can be another's line. In a Cluster fence and boot
-/// exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`.
+/// exist once for each slot, with a computed tag in front: `{1234}holdfast:fence`. A name that
+/// together with its prefix would be one of these keys is refused (core/own_keys.hpp).
 namespace holdfast {
+
+/// Stands behind the owner in every value of ours, so that no other program's token, whatever its
+/// digits and colons, is taken for one.
+inline constexpr std::string_view our_mark = ":hf:";
 
 /// Whether a counter is shared by all names of a server, or by those of a slot.
 enum class key_scope : std::uint8_t { server, slot };
@@ -63,12 +69,6 @@ struct lease_keys {
 [[nodiscard]] std::string_view limit_key(detail::text_room& room, std::string_view lock);
 [[nodiscard]] std::string_view place_key(detail::text_room& room, std::string_view waiters,
                                          std::string_view owner);
-
-/// Does it look like a key beside a lock? Only a lock without a prefix can.
-[[nodiscard]] bool is_side_key(std::string_view key) noexcept;
-
-/// Is it one of the keys that belong to no name?
-[[nodiscard]] bool is_shared_key(std::string_view key) noexcept;
 
 /// A short text that hashes to the slot. Lives for ever.
 [[nodiscard]] const std::string& slot_tag(unsigned slot);

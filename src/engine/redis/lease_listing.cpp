@@ -72,18 +72,18 @@ lease_mode take_mode(std::string_view& text) {
 
 // `digits` is how much of the owner is there.
 lock_value parse_value(std::string_view text, std::size_t digits) {
-    if (text == "+") return {.marked = true, .free = true};
+    if (text == ":hf:+") return {.marked = true, .free = true};
     lock_value value{.marked = text.ends_with('+')};
     if (value.marked) text.remove_suffix(1);
-    const std::size_t colon = text.find(':');
-    const std::string_view owner = text.substr(0, colon);
-    if (colon == std::string_view::npos || (colon != 0 && colon != digits) ||
+    const std::size_t mark = text.find(our_mark);
+    const std::string_view owner = text.substr(0, mark);
+    if (mark == std::string_view::npos || (mark != 0 && mark != digits) ||
         owner.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
         return {};
     }
-    std::string_view rest = text.substr(colon + 1);
+    std::string_view rest = text.substr(mark + our_mark.size());
     value.mode = take_mode(rest);
-    value.several = colon == 0;
+    value.several = mark == 0;
     if (value.several) return value.mode.type == lease_mode::kind::exclusive ? lock_value{} : value;
     value.client = owner.substr(0, client_digits);
     value.fence.value = take_number(rest);

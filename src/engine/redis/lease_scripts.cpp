@@ -53,6 +53,10 @@ const lease_scripts& scripts() {
             script{
 #include "scripts/raise_fence.inc"
             },
+        .server_age =
+            script{
+#include "scripts/server_age.inc"
+            },
     };
     return all;
 }

@@ -19,6 +19,7 @@ struct lease_scripts {
     script release_only;
     script stand_aside;
     script raise_fence;
+    script server_age;
 };
 
 [[nodiscard]] const lease_scripts& scripts();

@@ -4,10 +4,12 @@
 #include "core/hash_slot.hpp"
 #include "core/validity.hpp"
 #include "engine/redis/replica_word.hpp"
+#include "engine/redis/server_inquiry.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace holdfast {
@@ -74,43 +76,77 @@ private:
         });
         if (batch.empty()) return;
         const time_point give_up = std::ranges::max(batch, {}, &job::give_up).give_up;
-        if (session_ == nullptr) {
-            detail::text_room room;
-            auto opened = engine_->open_session(
-                lock_key(room, options_.prefix, name_of(batch[0].request)), give_up);
-            if (!opened) {
+        const bool kept = session_ != nullptr;
+        std::vector<result<lease_reply>> answers;
+        if (kept) answers = exchange(batch, give_up);
+        // A connection that was kept may lead to a master that was replaced, or be closed by now.
+        if (!kept || untouched_) {
+            session_.reset();
+            if (const auto opened = open(batch[0], give_up); !opened) {
                 for (job& one : batch) one.done(std::unexpected(opened.error()));
                 return;
             }
-            session_ = std::move(*opened);
+            answers = exchange(batch, give_up);
         }
-        std::vector<result<lease_reply>> answers = exchange(batch, give_up);
         confirm(batch, answers, give_up);
         if (elsewhere_) session_.reset();
         for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(answers[i]));
     }
 
+    result<void> open(const job& first, time_point give_up) {
+        detail::text_room room;
+        auto opened =
+            engine_->open_session(lock_key(room, options_.prefix, name_of(first.request)), give_up);
+        if (!opened) return std::unexpected(std::move(opened.error()));
+        session_ = std::move(*opened);
+        return {};
+    }
+
     std::vector<result<lease_reply>> exchange(const std::deque<job>& batch, time_point give_up) {
         std::vector<lease_commands> ready(batch.size());
+        std::vector<result<lease_reply>> answers(batch.size());
+        std::vector<std::size_t> which(batch.size());
+        std::iota(which.begin(), which.end(), 0);
+        elsewhere_ = false;
+        ask(batch, which, ready, answers, give_up);
+        // A quarantine that must be over; see known_servers.hpp.
+        std::erase_if(which, [&](std::size_t i) {
+            return session_ == nullptr || !is_over(*engine_, options_, name_of(batch[i].request),
+                                                   ready[i].quarantined(), all_.servers_, give_up);
+        });
+        for (const std::size_t i : which) ready[i].vouch();
+        if (!which.empty()) {
+            ask(batch, which, ready, answers, give_up);
+            untouched_ = false;  // the others were answered before
+        }
+        if (elsewhere_) all_.distrust_slots();
+        return answers;
+    }
+
+    void ask(const std::deque<job>& batch, const std::vector<std::size_t>& which,
+             std::vector<lease_commands>& ready, std::vector<result<lease_reply>>& answers,
+             time_point give_up) {
         std::vector<command> commands;
-        for (std::size_t i = 0; i < batch.size(); ++i) {
+        for (const std::size_t i : which) {
             ready[i].make(options_, batch[i].request, batch[i].channel, lease_way::full,
                           lease_form::one);
             commands.push_back(ready[i].commands()[0]);
         }
         std::vector<result<reply>> replies(commands.size());
+        const time_point sent = engine_->time().now();
         session_->exchange(commands, replies, give_up);
-        std::vector<result<lease_reply>> answers;
         bool broken = false;
-        elsewhere_ = false;
-        for (std::size_t i = 0; i < batch.size(); ++i) {
-            broken = broken || !replies[i];
-            if (replies[i] && is_elsewhere(*replies[i])) elsewhere_ = true;
-            answers.push_back(*ready[i].interpret({&replies[i], 1}));
+        untouched_ = std::ranges::all_of(replies, [](const result<reply>& one) {
+            return one ? is_elsewhere(*one) : one.error() == errc::unavailable;
+        });
+        for (std::size_t n = 0; n < which.size(); ++n) {
+            broken = broken || !replies[n];
+            if (replies[n] && is_elsewhere(*replies[n])) elsewhere_ = true;
+            answers[which[n]] = *ready[which[n]].interpret({&replies[n], 1});
+            note_clock(options_, ready[which[n]], batch[which[n]].request, sent, engine_->time(),
+                       answers[which[n]]);
         }
         if (broken) session_.reset();
-        if (elsewhere_) all_.distrust_slots();
-        return answers;
     }
 
     // A trip of its own, because a script that had to be loaded is sent twice: WAIT must come last.
@@ -130,8 +166,10 @@ private:
                 session_->execute(words("WAIT", options_.replicas, patience.count()), give_up);
             if (!seen) session_.reset();
             heard = seen ? seen->number() : 0;
-            why = seen ? fmt::format("{} of {} replicas confirmed within {} ms", heard,
-                                     options_.replicas, patience.count())
+            why = seen ? fmt::format(
+                             "{} of {} replicas confirmed within {} ms (replicas= in the URL "
+                             "says how many must)",
+                             heard, options_.replicas, patience.count())
                        : seen.error().detail;
         }
         if (heard >= static_cast<std::int64_t>(options_.replicas)) return;
@@ -148,6 +186,7 @@ private:
     const command_lease_options& options_;
     std::unique_ptr<command_session> session_;
     bool elsewhere_ = false;  // this batch met a name that another master has by now
+    bool untouched_ = false;  // … or nothing of it was carried out at all
     std::mutex mutex_;
     std::condition_variable_any ready_;
     std::deque<job> queue_;
@@ -155,8 +194,8 @@ private:
 };
 
 replicated_lanes::replicated_lanes(std::shared_ptr<command_engine> engine,
-                                   const command_lease_options& options)
-    : engine_(std::move(engine)), options_(options) {}
+                                   const command_lease_options& options, known_servers& servers)
+    : engine_(std::move(engine)), options_(options), servers_(servers) {}
 
 replicated_lanes::~replicated_lanes() = default;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/redis/cluster_shards.hpp"
+#include "engine/redis/known_servers.hpp"
 #include "engine/redis/lease_commands.hpp"
 
 #include <holdfast/command_engine.hpp>
@@ -32,7 +33,8 @@ class replicated_lanes {
 public:
     using completion = std::function<void(result<lease_reply>)>;
 
-    replicated_lanes(std::shared_ptr<command_engine> engine, const command_lease_options& options);
+    replicated_lanes(std::shared_ptr<command_engine> engine, const command_lease_options& options,
+                     known_servers& servers);
     /// What is still queued is answered `cancelled`.
     ~replicated_lanes();
 
@@ -56,6 +58,7 @@ private:
 
     const std::shared_ptr<command_engine> engine_;
     const command_lease_options& options_;
+    known_servers& servers_;
     std::mutex mutex_;
     std::vector<slot_range> slots_;
     time_point slots_read_{};

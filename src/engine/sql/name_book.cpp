@@ -245,8 +245,7 @@ bool name_book::offer(party& waiter) {
     }
     if (waiter.claim == 0) {
         left_to_line_ = true;
-        if (where == hearing::here)
-            notes_.push_back({waiter.listener, {*owner, {}, duration::zero()}});
+        tell_to_look(waiter);
         return false;
     }
     const std::int64_t claim =
@@ -261,19 +260,32 @@ bool name_book::offer(party& waiter) {
     return true;
 }
 
+void name_book::tell_to_look(const party& waiter) {
+    const auto owner = owner_token::parse(waiter.owner);
+    if (!owner || hears_(waiter.listener) != hearing::here) return;
+    notes_.push_back({waiter.listener, {*owner, {}, duration::zero()}});
+}
+
+// Who is next learns from its own look when the new lease is over. One that is shorter than the
+// time between two looks could begin and end unseen: then the next one is told to look.
 void name_book::hand_over(const ask::acquire* me) {
+    bool brief = false;
     for (party& p : parties_) {
         if (p.gone || p.at != stand::waits) continue;
         if (too_many(p.mode)) {  // since it was resized; its next look tells it
             p.gone = true;
             continue;
         }
-        if (!fits(p.mode)) return;
+        if (!fits(p.mode)) {
+            if (brief) tell_to_look(p);
+            return;
+        }
         if (me != nullptr && p.owner == me->owner.value()) {
             hold(p, now_ + micros(me->ttl), me->spare_fences);
         } else if (!offer(p)) {
             return;
         }
+        brief = brief || (p.at == stand::holds && p.until < now_ + longest_look);
     }
 }
 
@@ -329,6 +341,28 @@ lease_reply name_book::leave(const ask::leave& asked) {
     if (holder != nullptr) holder->gone = true;
     if (waiter != nullptr || holder != nullptr) hand_over();
     return answer::released{waiter != nullptr || holder != nullptr};
+}
+
+// A party is known by its owner: the one goes, the other comes.
+lease_reply name_book::adopt(const lease_adoption& asked, const listener_id& self) {
+    party* holder = find(asked.to, stand::holds);
+    if (holder == nullptr) {
+        party* from = find(asked.from, stand::holds);
+        if (from == nullptr) {
+            const party* past = find(asked.from, stand::evicted);
+            return answer::lost{past != nullptr ? past->reason : std::string()};
+        }
+        party next = *from;
+        next.owner = asked.to.value();
+        next.stored = false;
+        from->gone = true;
+        parties_.insert(parties_.begin(), std::move(next));
+        holder = &parties_.front();
+    }
+    holder->until = std::max(holder->until, now_ + micros(asked.ttl));
+    holder->listener = self;
+    holder->changed = true;
+    return answer::renewed{asked.ttl};
 }
 
 std::uint32_t name_book::evict(std::string_view reason) {

@@ -92,6 +92,7 @@ public:
     lease_reply renew(const ask::renew& asked);
     lease_reply release(const ask::release& asked);
     lease_reply leave(const ask::leave& asked);
+    lease_reply adopt(const lease_adoption& asked, const listener_id& self);
     std::uint32_t evict(std::string_view reason);
     /// Nobody loses any; those in line get what there is more.
     void resize(std::uint32_t permits);
@@ -119,6 +120,7 @@ private:
     /// Gives the name along the line; `me` gets what it asked for instead of a claim.
     void hand_over(const ask::acquire* me = nullptr);
     bool offer(party& waiter);
+    void tell_to_look(const party& waiter);
     void hold(party& who, std::int64_t until, std::int64_t spare);
     void take(const ask::acquire& asked, const listener_id& self);
     result<lease_reply> repeat(party& holder, const ask::acquire& asked);

@@ -3,6 +3,7 @@
 
 #include "core/overloaded.hpp"
 #include "core/permit_bounds.hpp"
+#include "core/require.hpp"
 #include "engine/sql/sql_statements.hpp"
 #include "runtime/fork_watch.hpp"
 
@@ -91,6 +92,7 @@ result<turn::held> sql_lease_store::enter(time_point give_up) {
 
 void sql_lease_store::exchange(std::span<const lease_request> requests,
                                std::span<result<lease_reply>> replies, time_point give_up) {
+    detail::require(replies.size() == requests.size(), "replies.size() == requests.size()");
     std::vector<note> notes;
     for (std::size_t at = 0; at < requests.size(); at += largest_transaction) {
         const std::size_t count = std::min(largest_transaction, requests.size() - at);
@@ -212,6 +214,14 @@ result<lease_reply> sql_lease_store::change(
     }
     notes_.insert(notes_.end(), book->notes().begin(), book->notes().end());
     return answer;
+}
+
+result<lease_reply> sql_lease_store::adopt(const lease_adoption& asked, time_point give_up) {
+    lease_reply said;
+    const auto done = change_now(
+        asked.name, give_up, [&](name_book& book) { said = book.adopt(asked, listener_.id()); });
+    if (!done) return std::unexpected(done.error());
+    return said;
 }
 
 result<std::uint32_t> sql_lease_store::evict(const lock_name& name, std::string_view reason,

@@ -49,6 +49,8 @@ public:
                                                        time_point give_up) override;
     [[nodiscard]] result<std::optional<lease_info>> inspect(const lock_name& name,
                                                             time_point give_up) override;
+    [[nodiscard]] result<lease_reply> adopt(const lease_adoption& asked,
+                                            time_point give_up) override;
     [[nodiscard]] result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
                                               time_point give_up) override;
     [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name,

@@ -44,7 +44,7 @@ enum class sentence : std::uint8_t {
 inline constexpr std::size_t sentence_count = static_cast<std::size_t>(sentence::sweep_keys) + 1;
 
 /// The version of the tables. Another one is refused.
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
 
 /// What makes the tables in an empty database.
 [[nodiscard]] std::vector<std::string> schema(const dialect& words);

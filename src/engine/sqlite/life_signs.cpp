@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace holdfast::sqlite {
@@ -22,17 +23,29 @@ struct flock one_byte(short kind, std::int64_t at) {
 
 }  // namespace
 
-// A shared lock, because each store of this process has one. It needs no right to write.
-void life_signs::open(const std::string& database) {
+// Shared locks, because each store of this process has one. They need no right to write. Whoever
+// may use the database must be able to open it, whatever the umask of the process that made it.
+int life_signs::open(const std::string& database) {
     close();
-    if (!process_) return;
     struct stat about{};
     const mode_t mode = ::stat(database.c_str(), &about) == 0 ? about.st_mode & 0666U : 0600U;
     const std::string beside = database + "-alive";
-    file_ = ::open(beside.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (file_ < 0) return;
+    constexpr int how = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    file_ = ::open(beside.c_str(), how | O_CREAT | O_EXCL, mode);
+    if (file_ >= 0) static_cast<void>(::fchmod(file_, mode));
+    if (file_ < 0 && errno == EEXIST) file_ = ::open(beside.c_str(), how);
+    if (file_ < 0) return errno;
+    if (!process_) return 0;
     struct flock mine = one_byte(F_RDLCK, *process_);
-    if (::fcntl(file_, F_OFD_SETLK, &mine) != 0) close();
+    if (::fcntl(file_, F_OFD_SETLK, &mine) == 0) return 0;
+    const int why = errno;
+    close();
+    return why;
+}
+
+bool life_signs::use_clock() noexcept {
+    struct flock mine = one_byte(F_RDLCK, clock_byte);
+    return file_ >= 0 && ::fcntl(file_, F_OFD_SETLK, &mine) == 0;
 }
 
 void life_signs::close() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sqlite/sqlite_commands.hpp"
 
+#include "core/require.hpp"
 #include "engine/sqlite/key_workshop.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ public:
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up) override {
+        detail::require(replies.size() == commands.size(), "replies.size() == commands.size()");
         for (std::size_t i = 0; i < commands.size();) {
             const std::size_t count = is_word(commands[i], "MULTI") ? to_the_end(commands, i) : 1;
             const auto these = commands.subspan(i, count);
@@ -95,6 +97,7 @@ public:
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                   time_point give_up) override {
+        detail::require(replies.size() == commands.size(), "replies.size() == commands.size()");
         if (!commands.empty()) carry_out(*shop_, commands, replies, give_up);
     }
 

@@ -8,7 +8,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -17,23 +16,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// How often the time is written down, and how much more than that a new boot adds to it.
-constexpr std::int64_t note_pause = 60'000'000;
-
 // How long a look at the file's name in its directory is good for: it costs as much as a lock.
 constexpr duration look_pause = std::chrono::milliseconds(1);
 
 std::int64_t clock_micros(const clock& time) {
     return std::chrono::floor<microseconds>(time.now().time_since_epoch()).count();
-}
-
-// Which clock it is: the machine's since its boot, or a test's own.
-std::string clock_name(const clock& time) {
-    if (&time != &system_clock()) return "a clock of a test";
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    file >> id;
-    return id.empty() ? "unknown boot" : id;
 }
 
 class statement_row final : public sql::row {
@@ -98,7 +85,10 @@ void sqlite_connection::close() noexcept {
 }
 
 std::int64_t sqlite_connection::moment() {
-    if (!moment_) moment_ = clock_micros(clock_) + ahead_;
+    if (!moment_) {
+        moment_ = clock_micros(clock_) + ahead_;
+        latest_ = std::max(latest_, *moment_);
+    }
     return *moment_;
 }
 
@@ -140,8 +130,9 @@ result<void> sqlite_connection::ready(time_point give_up) {
             return opened;
         }
     }
-    if (!only_read_ && moment() - noted_ > note_pause) note_time();
-    return {};
+    if (only_read_) return {};
+    if (moment() < latest_) return wrong_clock();
+    return moment() - noted_ > note_pause ? note_time() : result<void>();
 }
 
 // Someone deleted or replaced the file: whoever opens the path now gets another one than we have.
@@ -152,66 +143,68 @@ bool sqlite_connection::moved() const {
 }
 
 result<void> sqlite_connection::open() {
+    auto boot = identify_boot(clock_, options_.boot_id_file);
+    if (!boot) {
+        return fail(boot.error().code,
+                    fmt::format("sqlite:{}: {}", options_.path, boot.error().detail));
+    }
+    machine_ = machine_clock(clock_, std::move(*boot));
     auto opened = open_database(options_, {this, read_moment, take_number, wait_while_busy});
     if (!opened) return std::unexpected(std::move(opened.error()));
     db_ = std::move(opened->db);
     only_read_ = std::move(opened->only_read);
-    // Beside the real file: whoever came by a symbolic link must find it there too.
-    if (!only_read_) life_.open(::sqlite3_db_filename(db_.get(), "main"));
+    if (!only_read_) show_life();
     return set_clock();
 }
 
-// Whoever is first after a boot decides what time it is, for all; never below a time that was seen.
-// One that may only read supposes what the first one will decide.
+// Beside the real file: whoever came by a symbolic link must find it there too. Who is not seen to
+// use the clock may not write: others could start another one.
+void sqlite_connection::show_life() {
+    const std::string real = ::sqlite3_db_filename(db_.get(), "main");
+    if (const int why = life_.open(real); why != 0) only_read_ = cannot_open(why, real + "-alive");
+}
+
 result<void> sqlite_connection::set_clock() {
-    const std::string name = clock_name(clock_);
     const std::string& path = options_.path;
-    const std::int64_t mine = clock_micros(clock_);
-    const std::int64_t day = clock_.wall().time_since_epoch().count();
-    const auto first = fmt::format(
-        "max({}, {} + ifnull((SELECT max(seen) FROM holdfast_clock), 0), "
-        "ifnull((SELECT max(top) FROM holdfast_names), 0)) - {}",
-        day, 2 * note_pause, mine);
-    const auto told = fmt::format("FROM holdfast_clock WHERE boot = '{}'", name);
-    const auto known = ask_number(db_.get(), "SELECT count(*) " + told, path);
-    if (!known) return std::unexpected(known.error());
-    if (*known == 0 && !only_read_) {
-        const auto done = carry_out(
-            db_.get(),
-            fmt::format("INSERT OR IGNORE INTO holdfast_clock (boot, ahead, seen) SELECT '{}', {}, "
-                        "0 WHERE NOT EXISTS (SELECT 1 {})",
-                        name, first, told),
-            path);
-        if (!done && done.error() == errc::corrupt) return done;
-        if (!done) only_read_ = done.error();
+    result<std::int64_t> found;
+    if (!only_read_) {
+        found = settle_clock(db_.get(), path, *machine_, life_);
+        if (!found && found.error() != errc::unavailable && found.error() != errc::denied) {
+            return std::unexpected(std::move(found.error()));
+        }
+        if (!found) only_read_ = found.error();
     }
-    const auto found = ask_number(
-        db_.get(), fmt::format("SELECT ifnull((SELECT ahead {}), {})", told, first), path);
-    if (!found) return std::unexpected(found.error());
-    ahead_ = *found;
+    if (only_read_) {
+        life_.close();
+        found = suppose_clock(db_.get(), path, *machine_);
+        if (!found) return std::unexpected(std::move(found.error()));
+    }
+    noted_ahead_ = *found;
+    ahead_ = noted_ahead_ - machine_->offset();
     moment_.reset();
-    noted_ = 0;
+    noted_ = latest_ = 0;
     return {};
 }
 
-// By the way: a request neither fails nor waits because of it; the next one tries again. Only the
-// latest boots matter.
-void sqlite_connection::note_time() {
+// By the way: a request neither fails nor waits because the file is busy; the next one tries again.
+// Errors: unavailable, if the time in the file is not ours any more; it is opened anew.
+result<void> sqlite_connection::note_time() {
     const time_point patience = std::exchange(patience_, time_point::min());
-    const std::int64_t now = moment();
-    const auto note =
-        fmt::format("UPDATE holdfast_clock SET seen = max(seen, {}) WHERE boot = '{}'", now,
-                    clock_name(clock_));
-    if (carry_out(db_.get(), note, options_.path)) {
-        noted_ = now;
-        static_cast<void>(
-            carry_out(db_.get(),
-                      "DELETE FROM holdfast_clock WHERE boot NOT IN (SELECT boot FROM "
-                      "holdfast_clock ORDER BY seen DESC LIMIT 16)",
-                      options_.path));
-    }
-    patience_ = patience;
     moment_.reset();
+    const auto kept = note_clock(db_.get(), options_.path, *machine_, noted_ahead_);
+    patience_ = patience;
+    if (kept && !*kept) return wrong_clock();
+    if (kept) noted_ = moment();
+    moment_.reset();
+    return {};
+}
+
+std::unexpected<error> sqlite_connection::wrong_clock() {
+    close();
+    return fail(errc::unavailable,
+                fmt::format("sqlite:{}: the clock of this file was replaced, or this machine's has "
+                            "gone back: it is opened anew",
+                            options_.path));
 }
 
 error sqlite_connection::failed(int code, deed doing) {

@@ -3,6 +3,7 @@
 
 #include "engine/sql/sql_connection.hpp"
 #include "engine/sql/sql_statements.hpp"
+#include "engine/sqlite/clock_table.hpp"
 #include "engine/sqlite/life_signs.hpp"
 #include "engine/sqlite/sqlite_open.hpp"
 #include "engine/sqlite/sqlite_options.hpp"
@@ -28,8 +29,8 @@ struct sqlite3_stmt;
 /// **Time.** All processes that can open the file share the machine's CLOCK_BOOTTIME, which neither
 /// steps nor stops. So the time in the database is that clock, plus a number that the first process
 /// after a boot writes down for all: so that it began as the time of day, and above all times that
-/// were seen before. A time of day that is set forward or back therefore changes nothing. What is
-/// left is a machine that loses its power and its clock at once.
+/// were seen before (clock_choice.hpp). A time of day that is set forward or back therefore changes
+/// nothing. What is left is a machine that loses its power and its clock at once.
 namespace holdfast::sqlite {
 
 [[nodiscard]] sql::dialect sqlite_dialect();
@@ -63,8 +64,10 @@ private:
     using statement = std::unique_ptr<sqlite3_stmt, finalizer>;
 
     [[nodiscard]] result<void> open();
+    void show_life();
     [[nodiscard]] result<void> set_clock();
-    void note_time();
+    [[nodiscard]] result<void> note_time();
+    [[nodiscard]] std::unexpected<error> wrong_clock();
     [[nodiscard]] bool moved() const;
     /// What a call failed with; closes what must be opened anew.
     [[nodiscard]] error failed(int code, deed doing);
@@ -85,8 +88,11 @@ private:
     std::optional<error> only_read_;  // why it cannot be written, if that is so
     std::optional<error> sick_;       // what it was closed after, until it is opened anew
     bool in_transaction_ = false;
-    std::int64_t ahead_ = 0;  // of the clock's own time, µs
-    std::int64_t noted_ = 0;  // when the time was last written down
+    std::optional<machine_clock> machine_;
+    std::int64_t noted_ahead_ = 0;  // of the machine's clock, as the file says
+    std::int64_t ahead_ = 0;        // of the clock's own time, µs
+    std::int64_t noted_ = 0;        // when the time was last written down
+    std::int64_t latest_ = 0;       // the latest time that was told
     std::optional<std::int64_t> moment_;
     std::int64_t told_ = 0;
     time_point looked_;    // whether the file is still the one that was opened

@@ -2,6 +2,7 @@
 #include "engine/sqlite/sqlite_open.hpp"
 
 #include "engine/sql/sql_statements.hpp"
+#include "engine/sqlite/clock_table.hpp"
 #include "engine/sqlite/sqlite_connection.hpp"
 #include "engine/sqlite/sqlite_trouble.hpp"
 
@@ -167,9 +168,7 @@ result<void> make_tables(sqlite3* db, const std::string& path) {
         if (!still) return std::unexpected(still.error());
         if (*still == whose::ours) return {};
         std::vector<std::string> steps = sql::schema(sqlite_dialect());
-        steps.push_back(
-            "CREATE TABLE holdfast_clock (boot TEXT NOT NULL PRIMARY KEY, "
-            "ahead BIGINT NOT NULL, seen BIGINT NOT NULL) WITHOUT ROWID");
+        steps.push_back(clock_schema());
         steps.push_back(fmt::format("PRAGMA application_id = {}", application_id));
         steps.push_back(fmt::format("PRAGMA user_version = {}", sql::schema_version));
         for (const std::string& step : steps) {

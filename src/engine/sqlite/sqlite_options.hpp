@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/sqlite/boot_identity.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <cstdint>
@@ -21,6 +23,8 @@ struct sqlite_options {
     bool create = true;
     /// How large the file may grow, in pages of 4 KiB; 0 for as large as the disk allows.
     std::int64_t most_pages = 0;
+    /// Where the kernel tells which boot this is. Tests name another file.
+    std::string boot_id_file = kernel_boot_id;
 };
 
 }  // namespace holdfast::sqlite

@@ -10,7 +10,13 @@
 --@include server_time.lua
 
 local now, key, owner, ttl = server_now, KEYS[1], ARGV[1], tonumber(ARGV[3])
-redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+local oldest = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+if oldest[1] and (#oldest[1] ~= 32 or string.find(oldest[1], '%X')) then
+    return redis.error_reply('WRONGTYPE not the permits of a limit')
+end
+if oldest[1] and tonumber(oldest[2]) <= now then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+end
 local out = redis.call('ZCARD', key)
 if out >= tonumber(ARGV[2]) and not redis.call('ZSCORE', key, owner) then
     local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]

@@ -2,6 +2,9 @@
 -- A counter and its expiry. The window begins with the first take, and ends with the key. A key
 -- lives through the millisecond that it ends in: who is refused waits that much longer.
 --
+-- No count is negative or above a thousand millions, the largest limit: such a number is somebody
+-- else's.
+--
 -- `op`: nil takes; 'told' takes for a caller that knows when the window ends, and saves the look at
 -- it; 'look' only looks; 'give' gives back.
 -- Answers {allowed 1|0, used, retry_us, reset_us}, or for 'told' the count alone when allowed.
@@ -16,9 +19,12 @@ local function window_left(key, window_ms)
     return left * 1000
 end
 
+local function foreign_count() return redis.error_reply('WRONGTYPE not the state of a limit') end
+
 local function fixed_window(key, n, limit, window_ms, op)
     if op == 'look' or op == 'give' then
         local used = tonumber(redis.call('GET', key) or 0)
+        if not used or used < 0 or used > 1e9 then return foreign_count() end
         local back = op == 'give' and math.min(used, tonumber(n)) or 0
         if back > 0 then redis.call('DECRBY', key, back) end
         local allowed = op == 'give' or used + n <= tonumber(limit)
@@ -29,8 +35,13 @@ local function fixed_window(key, n, limit, window_ms, op)
     local used = redis.call('INCRBY', key, n)
     if used > tonumber(limit) then
         redis.call('DECRBY', key, n)
+        if used - n > 1e9 then return foreign_count() end
         local left = window_left(key, window_ms)
         return {0, used - n, left + 1000, left}
+    end
+    if used < tonumber(n) then
+        redis.call('DECRBY', key, n)
+        return foreign_count()
     end
     if used == tonumber(n) then
         redis.call('PEXPIRE', key, window_ms)

@@ -18,7 +18,11 @@ local function gcra(key, now, cost, bound, unit, floor)
         local moment, part = tonumber(seen), 0
         if not moment then
             moment, part = string.match(seen, '^(%d+):(%d+)$')
-            if not moment then return redis.error_reply('WRONGTYPE not the state of a limit') end
+            moment = tonumber(moment)
+        end
+        -- Of these years, unless the server itself believes that it is 1970.
+        if not moment or moment > 1e16 or (moment < 1e15 and now > 1e15) then
+            return redis.error_reply('WRONGTYPE not the state of a limit')
         end
         level = (moment - now) * unit + part
         if level < 0 then level = 0 end

@@ -2,7 +2,7 @@
 -- Takes the first caller's mark away, so that the next caller is first.
 --
 -- KEYS  1 mark
--- ARGV  1 token of the first caller
+-- ARGV  1 'once:' and the token of the first caller
 -- Answers 1 forgotten | 0 the mark is not that caller's (any more); nothing was touched.
 
 local seen = redis.call('GET', KEYS[1])

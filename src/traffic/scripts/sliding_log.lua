@@ -43,9 +43,19 @@ end
 
 local function sliding_log(key, now, n, limit, window, op)
     n, limit, window = tonumber(n), tonumber(limit), tonumber(window)
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now - window))
-    if op == 'give' then log_give(key, n) end
-    local first, last = log_entry(key, 0), log_entry(key, -1)
+    local first = log_entry(key, 0)
+    if first and not first.sum then
+        return redis.error_reply('WRONGTYPE not the state of a limit')
+    end
+    if first and first.at <= now - window then
+        redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now - window))
+        first = log_entry(key, 0)
+    end
+    if first and op == 'give' then
+        log_give(key, n)
+        first = log_entry(key, 0)
+    end
+    local last = first and log_entry(key, -1)
     local base = first and first.sum - first.n or 0
     local used = last and last.sum - base or 0
     local reset = last and last.at + window - now or 0

@@ -15,5 +15,5 @@ end
 if ARGV[5] and server_now() > tonumber(ARGV[5]) then op = 'look' end
 if op ~= 'block' then return fixed_window(KEYS[1], ARGV[1], ARGV[2], ARGV[3], op) end
 local answer = fixed_window(KEYS[1], ARGV[1], ARGV[2], ARGV[3])
-answer[5] = server_now()
+if not answer.err then answer[5] = server_now() end
 return answer

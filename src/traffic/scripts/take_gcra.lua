@@ -7,10 +7,10 @@
 --@include server_time.lua
 
 -- A plain take at a whole rate, which nearly every one is. It says what gcra() says, without its
--- questions; %d, because it is the cheapest way to write a number.
+-- questions; %d, because it is the cheapest way to write a number. What may be no moment goes on.
 if not ARGV[3] then
     local moment, cost = tonumber(redis.call('GET', KEYS[1]) or server_now), tonumber(ARGV[1])
-    if moment and cost > 0 then
+    if moment and moment > 1e15 and moment < 1e16 and cost > 0 then
         local level = moment - server_now
         if level < 0 then level = 0 end
         local after = level + cost

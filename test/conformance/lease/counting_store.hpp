@@ -42,6 +42,9 @@ public:
     result<std::optional<lease_info>> inspect(const lock_name& name, time_point give_up) override {
         return inner_->inspect(name, give_up);
     }
+    result<lease_reply> adopt(const lease_adoption& asked, time_point give_up) override {
+        return inner_->adopt(asked, give_up);
+    }
     result<std::uint32_t> evict(const lock_name& name, std::string_view reason,
                                 time_point give_up) override {
         return inner_->evict(name, reason, give_up);

@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -96,7 +101,11 @@ TEST_P(loss_promise, a_lease_that_the_engine_forgot_is_lost_at_the_next_renewal)
 TEST_P(loss_promise, max_hold_ends_a_task_that_never_ends) {
     const auto held =
         one.mutex("job").acquire({.ttl = ttl, .wait = 0s, .max_hold = 2 * ttl}).value();
-    live_through(2 * ttl, one);
+    const time_point end = bed->time().now() + 2 * ttl;
+    live_through(2 * ttl, one, [&] {  // the last renewals ask for what is left
+        const bool last = held.remaining() + ttl / 200 > end - bed->time().now();
+        return last ? ttl : held.remaining();
+    });
     wait_for("the loss", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.reason(), loss_reason::max_hold);
     bed->pass(ttl + 5ms);
@@ -113,6 +122,31 @@ TEST_P(loss_promise, a_callback_of_loss_may_use_the_client) {
     bed->forget("job");
     bed->pass(ttl / 3 + 1ms);
     wait_for("the callback", [&] { return done.load(); });
+}
+
+TEST_P(loss_promise, a_callback_that_blocks_delays_the_loss_of_no_other_lease) {
+    std::promise<void> go;
+    const auto gate = go.get_future().share();
+    std::atomic<int> blocked = 0;
+    std::vector<lease> held;
+    std::vector<std::unique_ptr<std::stop_callback<std::function<void()>>>> callbacks;
+    for (int i = 0; i < 10; ++i) {
+        const std::string name = "job" + std::to_string(i);
+        held.push_back(take(one, name));
+        callbacks.push_back(
+            std::make_unique<std::stop_callback<std::function<void()>>>(held.back().lost(), [&] {
+                ++blocked;
+                gate.wait();
+            }));
+        bed->forget(name);
+    }
+    const auto other = take(one, "other");
+    bed->forget("other");
+    bed->pass(ttl / 3 + 1ms);
+    wait_for("all ten callbacks", [&] { return blocked == 10; });
+    wait_for("lost() of another lease", [&] { return other.lost().stop_requested(); });
+    EXPECT_EQ(one.statistics().lost, 11U);
+    go.set_value();
 }
 
 TEST_P(loss_promise, an_acquire_whose_answer_was_lost_is_settled_by_asking_again) {

@@ -114,6 +114,21 @@ TEST_P(mutex_promise, a_wait_that_runs_out_of_time_leaves_nothing_behind) {
     expect_nobody_waits();
 }
 
+TEST_P(mutex_promise, every_wait_of_a_client_that_runs_out_of_time_has_timed_out) {
+    const auto held = take(one);
+    std::vector<std::future<result<lease>>> all;
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(std::async(std::launch::async,
+                                 [&] { return two.mutex("job").acquire(options(200ms)); }));
+    }
+    for (auto& one_of : all) {
+        const auto said = pass_until(one_of);
+        ASSERT_FALSE(said);
+        EXPECT_EQ(said.error(), errc::timed_out) << said.error().detail;
+    }
+    expect_nobody_waits();
+}
+
 TEST_P(mutex_promise, a_wait_is_cancelled_by_its_stop_token) {
     const auto held = take(one);
     std::stop_source stop;

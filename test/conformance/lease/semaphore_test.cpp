@@ -87,10 +87,10 @@ TEST_P(semaphore_promise, what_a_crashed_holder_had_comes_back) {
     cut->set(interposed_store::line::black_hole);
     live_through(ttl * 3 / 2, one, [&] { return mine.remaining(); });
     EXPECT_FALSE(lost.held()) << "and it knows";
-    // Before that it would be given back at the end of this case, into the black hole.
     wait_for("it to be declared lost", [&] { return lost.lost().stop_requested(); });
     EXPECT_EQ(refused(two, 2), errc{});
     EXPECT_EQ(refused(two, 3), errc::busy);
+    cut->set(interposed_store::line::whole);  // it gives back what it lost, and waits for that
 }
 
 TEST_P(semaphore_promise, a_client_whose_clock_is_wrong_changes_nothing) {
@@ -137,6 +137,21 @@ TEST_P(semaphore_promise, a_larger_limit_lets_those_in_who_wait) {
     ASSERT_TRUE(one.semaphore("job", 3).resize(5));
     EXPECT_TRUE(waiter.get().held()) << "on virtual time nothing else can wake it";
     EXPECT_TRUE(held.held());
+}
+
+TEST_P(semaphore_promise, a_larger_limit_holds_for_those_who_say_a_smaller_one) {
+    if (!one.can().resize) GTEST_SKIP() << "allowed: this engine has no resize()";
+    ASSERT_TRUE(two.semaphore("job", 1).resize(3));
+    auto held = take_some(one, 2, 1);
+    EXPECT_EQ(held.mode().permits, 2U);
+    EXPECT_EQ(refused(two, 2, 1), errc::busy) << "one is left";
+    EXPECT_EQ(refused(two, 4, 1), errc::invalid_argument);
+    EXPECT_EQ(refused(two, 1, 1), errc{});
+    live_through(ttl * 2, one);
+    EXPECT_TRUE(held.held()) << "it is renewed";
+    EXPECT_EQ(refused(two, 2, 1), errc::busy);
+    ASSERT_TRUE(std::move(held).release());
+    EXPECT_EQ(refused(two, 3, 1), errc{});
 }
 
 TEST_P(semaphore_promise, a_smaller_limit_holds_for_those_who_say_another) {

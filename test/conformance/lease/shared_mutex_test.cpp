@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <shared_mutex>
 #include <system_error>
 #include <thread>
@@ -47,6 +48,41 @@ TEST_P(shared_promise, readers_hold_together_and_a_writer_alone) {
     EXPECT_FALSE(readable(one));
     EXPECT_TRUE(std::move(alone).release());
     EXPECT_TRUE(bed->leftovers().empty());
+}
+
+TEST_P(shared_promise, the_readers_of_one_client_do_not_fill_the_line) {
+    constexpr std::size_t many = 1'200;  // more than a line has places
+    auto alone = write(one);
+    auto crowd = bed->make_client({.request_timeout = 30s});
+    std::mutex guard;
+    std::vector<lease> in;
+    std::vector<error> refused;
+    for (std::size_t i = 0; i < many; ++i) {
+        crowd.shared_mutex("job").acquire_shared_async(options(forever), [&](result<lease> got) {
+            const std::scoped_lock lock(guard);
+            if (got) in.push_back(std::move(*got));
+            if (!got) refused.push_back(std::move(got.error()));
+        });
+    }
+    EXPECT_EQ(crowd.statistics().waiting_by_mode.shared, many);
+    wait_for("some in line", [&] { return waiting() > 1; });
+    EXPECT_LE(waiting(), 32U);
+    auto other = std::async(std::launch::async, [&] {
+        return two.shared_mutex("job").acquire_shared(options(forever)).value().release();
+    });
+    ASSERT_TRUE(std::move(alone).release());
+    EXPECT_TRUE(pass_until(other));
+    wait_for(
+        "all readers",
+        [&] {
+            bed->pass(1ms);
+            const std::scoped_lock lock(guard);
+            return in.size() + refused.size() == many;
+        },
+        60s);
+    const std::scoped_lock lock(guard);
+    EXPECT_EQ(in.size(), many);
+    EXPECT_TRUE(refused.empty()) << refused.front().detail;
 }
 
 TEST_P(shared_promise, a_reader_is_kept_alive_beside_others_that_come_and_go) {
@@ -142,6 +178,72 @@ TEST_P(shared_promise, a_downgrade_without_an_answer_counts_as_one) {
     EXPECT_TRUE(mine.downgrade());
     EXPECT_TRUE(std::move(mine).release());
     EXPECT_TRUE(is_free());
+}
+
+/// Holds renewals back, and lets them arrive when the next downgrade was carried out and has not
+/// been answered yet.
+class overtaken_store final : public lease_store {
+public:
+    explicit overtaken_store(std::shared_ptr<lease_store> inner) : inner_(std::move(inner)) {}
+
+    void hold_back() { holding_ = true; }
+    [[nodiscard]] std::size_t held_back() const { return held_back_; }
+    [[nodiscard]] std::size_t arrived() const { return arrived_; }
+
+    [[nodiscard]] capabilities can() const noexcept override { return inner_->can(); }
+    void exchange(std::span<const lease_request> requests, std::span<result<lease_reply>> replies,
+                  time_point give_up) override {
+        inner_->exchange(requests, replies, give_up);
+        if (!holding_) return;
+        const auto* asked = std::get_if<ask::acquire>(&requests.front());
+        if (asked == nullptr || asked->turns.value == 0) return;
+        for (const auto& [request, on_reply] : kept_) {
+            result<lease_reply> late;
+            inner_->exchange({&request, 1}, {&late, 1}, give_up);
+            on_reply(0, late);
+            ++arrived_;
+        }
+    }
+    void submit(std::vector<lease_request> requests, time_point give_up,
+                reply_handler on_reply) override {
+        const bool renews = std::holds_alternative<ask::renew>(requests.front());
+        if (!holding_ || !renews) {
+            return inner_->submit(std::move(requests), give_up, std::move(on_reply));
+        }
+        kept_.emplace_back(std::move(requests.front()), std::move(on_reply));
+        ++held_back_;
+    }
+    void on_push(push_handler handler) override { inner_->on_push(std::move(handler)); }
+    result<std::vector<lease_info>> list(std::string_view prefix, time_point give_up) override {
+        return inner_->list(prefix, give_up);
+    }
+
+private:
+    const std::shared_ptr<lease_store> inner_;
+    std::atomic<bool> holding_ = false;
+    std::atomic<std::size_t> held_back_ = 0;
+    std::size_t arrived_ = 0;
+    std::vector<std::pair<lease_request, reply_handler>> kept_;
+};
+
+TEST_P(shared_promise, a_downgrade_that_overtakes_its_own_renewal_loses_nothing) {
+    const auto line = std::make_shared<overtaken_store>(bed->make_store());
+    auto racing = bed->client_on(line);
+    auto mine = write(racing);
+    auto reader = std::async(std::launch::async, [&] {
+        return two.shared_mutex("job").acquire_shared(options(1h)).value();
+    });
+    wait_for_waiters(1);
+    line->hold_back();
+    bed->pass(ttl / 3);
+    wait_for("a renewal on its way", [&] { return line->held_back() == 1; });
+    EXPECT_TRUE(mine.downgrade()) << "the renewal arrived when a reader stood beside it";
+    EXPECT_EQ(line->arrived(), 1U);
+    EXPECT_TRUE(reader.get().held());
+    EXPECT_TRUE(mine.held());
+    EXPECT_FALSE(mine.lost().stop_requested());
+    EXPECT_EQ(racing.statistics().lost, 0U);
+    EXPECT_TRUE(std::move(mine).release());
 }
 
 TEST_P(shared_promise, a_downgrade_that_was_never_sent_changes_nothing) {

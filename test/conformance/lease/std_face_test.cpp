@@ -85,6 +85,36 @@ TEST_P(std_face_promise, the_std_face_throws_what_the_explicit_face_answers) {
     }
 }
 
+template <class Act>
+void expect_not_permitted(const Act& act) {
+    try {
+        act();
+        ADD_FAILURE() << "a thread that has not locked it was answered";
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::errc::operation_not_permitted);
+        EXPECT_NE(std::string(e.what()).find("this thread has not locked it"), std::string::npos);
+    }
+}
+
+TEST_P(std_face_promise, who_has_not_locked_it_is_told_so_in_words) {
+    mutex plain(one, "job");
+    shared_mutex shared(one, "book");
+    recursive_mutex again(one, "tree");
+    expect_not_permitted([&] { static_cast<void>(plain.current()); });
+    expect_not_permitted([&] { static_cast<void>(shared.current()); });
+    expect_not_permitted([&] { shared.unlock_and_lock_shared(); });
+    expect_not_permitted([&] { static_cast<void>(again.current()); });
+
+    plain.lock();
+    std::thread([&] {
+        expect_not_permitted([&] { static_cast<void>(plain.current()); });
+        plain.unlock();
+    }).join();
+    EXPECT_TRUE(plain.current().held()) << "only its holder can unlock it";
+    plain.unlock();
+    expect_not_permitted([&] { static_cast<void>(plain.current()); });
+}
+
 HOLDFAST_ON_EVERY_ENGINE(std_face_promise);
 
 }  // namespace

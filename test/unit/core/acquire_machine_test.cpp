@@ -77,6 +77,39 @@ TEST_F(machine_test, a_grant_that_arrives_after_its_own_end_is_given_back) {
     EXPECT_FALSE(leftover(next));
 }
 
+TEST_F(machine_test, a_waiter_whose_last_request_got_no_time_has_timed_out) {
+    auto m = waiting(200ms);
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_reply(busy(4, 199ms), t0));
+    static_cast<void>(m.on_wake(t0 + 199ms));
+    const error none{errc::unavailable, "no time was left"};
+    EXPECT_EQ(sleeps(m.on_reply(std::unexpected(none), t0 + 199ms)), t0 + 200ms);
+    static_cast<void>(m.on_wake(t0 + 200ms));  // leaves the line
+    EXPECT_EQ(outcome(m.on_reply(lease_reply(answer::released{}), t0 + 201ms)).error(),
+              errc::timed_out);
+}
+
+TEST_F(machine_test, one_whose_turn_came_with_no_time_left_has_timed_out) {
+    acquire_plan plan = waiting(200ms).plan();
+    plan.waited = true;
+    acquire_machine m(plan);
+    static_cast<void>(m.start(t0 + 200ms));
+    const error none{errc::unavailable, "no time was left"};
+    EXPECT_EQ(outcome(m.on_reply(std::unexpected(none), t0 + 200ms)).error(), errc::timed_out);
+}
+
+TEST_F(machine_test, an_engine_that_went_away_during_the_wait_is_unavailable) {
+    auto m = waiting(10s);
+    static_cast<void>(m.start(t0));
+    static_cast<void>(m.on_reply(busy(4, 1s), t0));
+    static_cast<void>(m.on_wake(t0 + 1s));
+    const error away{errc::unavailable, "Connection refused"};
+    static_cast<void>(m.on_reply(std::unexpected(away), t0 + 1s));
+    static_cast<void>(m.on_wake(t0 + 10s));
+    EXPECT_EQ(outcome(m.on_reply(lease_reply(answer::released{}), t0 + 10s)).error(),
+              errc::unavailable);
+}
+
 TEST_F(machine_test, who_does_not_wait_is_refused_in_one_trip) {
     auto m = trying();
     const auto first = m.start(t0);

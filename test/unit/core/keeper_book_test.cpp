@@ -60,6 +60,46 @@ TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
     EXPECT_EQ(book.next(), book_start + 20s);
 }
 
+TEST_F(book_test, one_that_is_not_renewed_is_asked_after_and_lost_at_its_first_deadline) {
+    const auto held = lease();
+    held->renews = false;
+    const time_point end = believed_until(book_start, 30s);
+    ASSERT_EQ(due(book_start + 10s).renewals.size(), 1U);
+    EXPECT_EQ(keeper_book::ttl_to_ask(*held, book_start + 10s), (end - book_start - 10s) / 2);
+    EXPECT_EQ(book.renewed(*held, 9s, book_start + 10s), 0s);
+    EXPECT_EQ(held->deadline.load(), end);
+    ASSERT_EQ(due(book_start + 20s).renewals.size(), 1U);
+    EXPECT_FALSE(book.not_renewed(*held, book_start + 20s)) << "that is no jeopardy";
+    EXPECT_EQ(held->status.load(), lease_status::held);
+    EXPECT_EQ(due(end).losses.size(), 1U);
+}
+
+TEST_F(book_test, a_renewal_that_its_holder_asked_for_counts_and_never_shortens) {
+    const auto held = lease();
+    EXPECT_TRUE(book.extended(*held, book_start + 5s, 60s, book_start + 6s));
+    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 5s, 60s));
+    EXPECT_EQ(book.next(), book_start + 25s);
+    EXPECT_TRUE(book.extended(*held, book_start + 7s, 10s, book_start + 8s));
+    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 5s, 60s));
+    EXPECT_FALSE(book.extended(*held, book_start + 8s, 90s, book_start + 70s)) << "too late";
+}
+
+TEST_F(book_test, while_a_downgrade_is_on_its_way_only_the_deadline_and_an_eviction_end_it) {
+    const auto held = lease();
+    ASSERT_EQ(due(book_start + 10s).renewals.size(), 1U);
+    book.begin_turn(*held);
+    EXPECT_FALSE(book.refused(*held));
+    EXPECT_TRUE(held->ours());
+    EXPECT_TRUE(due(book_start + 29s).empty());
+    book.end_turn(*held);
+    EXPECT_EQ(due(book_start + 29s).renewals.size(), 1U) << "what is due is asked for again";
+    book.begin_turn(*held);
+    EXPECT_TRUE(book.refused(*held, "make room"));
+    const auto other = lease();
+    book.begin_turn(*other);
+    EXPECT_EQ(due(believed_until(book_start, 30s)).losses.size(), 1U);
+}
+
 TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_deadline) {
     const auto held = lease();
     time_point now = book_start + 10s;

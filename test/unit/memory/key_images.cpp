@@ -34,9 +34,27 @@ protected:
         if (chance.below(4) == 0) return odd[chance.below(odd.size())];
         return static_cast<double>(chance.below(1000)) / 7 - 50;
     }
+    std::unique_ptr<stream> any_stream(std::size_t size) {
+        auto made = std::make_unique<stream>();
+        for (std::size_t i = 1; i <= size; ++i)
+            made->append({i, chance.below(9)}, {text(), text()});
+        if (chance.below(2) == 0) made->erase(made->first_id());
+        if (chance.below(4) == 0) made->set_last(last_stream_id);
+        for (std::size_t i = chance.below(3); i > 0; --i) {
+            stream::group& g = made->groups()[text()];
+            g.last = made->last_id();
+            if (chance.below(2) == 0) g.entries_read = static_cast<std::int64_t>(size);
+            for (std::size_t n = chance.below(4); n > 0; --n) {
+                const std::string name = text();
+                g.join(name, 1'600'000'000'000);
+                g.deliver({n, 0}, name, 1'600'000'000'001);
+            }
+        }
+        return made;
+    }
     value any_value() {
         const std::size_t size = 1 + chance.below(20);
-        switch (chance.below(5)) {
+        switch (chance.below(6)) {
             case 0: return text();
             case 1: {
                 auto made = std::make_unique<hash_value>(1);
@@ -54,6 +72,7 @@ protected:
                 for (std::size_t i = 0; i < size; ++i) made->find_or_insert(text());
                 return made;
             }
+            case 4: return any_stream(size);
             default: {
                 auto made = std::make_unique<sorted_set>(1);
                 for (std::size_t i = 0; i < size; ++i) {

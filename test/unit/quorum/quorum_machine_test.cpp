@@ -95,6 +95,48 @@ TEST_F(quorum_of, a_node_that_could_not_be_raised_has_no_vote_and_is_undone) {
     EXPECT_THAT(undone(last), ElementsAre(Pair(0, 9), Pair(3, 9), Pair(4, 9)));
 }
 
+TEST_F(quorum_of, those_whose_clocks_are_far_behind_a_fence_choose_among_themselves) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(0, granted(900), soon));
+    EXPECT_THAT(raised(m.on_answer(1, granted(3), soon)), ElementsAre(Pair(1, 900)));
+    EXPECT_FALSE(m.on_answer(1, renewed_only(), soon).outcome) << "the third may take it";
+    EXPECT_THAT(raised(m.on_answer(2, granted(5), soon)), ElementsAre(Pair(2, 900)));
+    const auto refused = m.on_answer(2, renewed_only(), soon);
+    EXPECT_FALSE(refused.outcome);
+    EXPECT_THAT(raised(refused), ElementsAre(Pair(1, 5))) << "two of three, without the first";
+    EXPECT_TRUE(is_granted(m.on_answer(1, renewed(), soon), 5));
+}
+
+TEST_F(quorum_of, one_whose_clock_is_far_behind_is_outvoted) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(0, granted(900), soon));
+    static_cast<void>(m.on_answer(1, granted(3), soon));
+    EXPECT_FALSE(m.on_answer(1, renewed_only(), soon).outcome);
+    EXPECT_TRUE(is_granted(m.on_answer(2, granted(900), soon), 900));
+}
+
+TEST_F(quorum_of, two_whose_clocks_are_far_apart_are_no_majority_and_say_why) {
+    auto m = of(3, acquire());
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(2, away(), soon));
+    static_cast<void>(m.on_answer(0, granted(900), soon));
+    static_cast<void>(m.on_answer(1, granted(3), soon));
+    const auto end = m.on_answer(1, renewed_only(), soon);
+    ASSERT_TRUE(end.outcome && !*end.outcome);
+    EXPECT_EQ(end.outcome->error(), errc::unavailable);
+    EXPECT_THAT(undone(end), ElementsAre(Pair(0, 900), Pair(1, 900)));
+    EXPECT_NE(m.words()[1].why->detail.find("clock"), std::string::npos);
+}
+
+TEST_F(quorum_of, a_renewal_counts_although_the_fence_is_far_ahead_of_a_clock) {
+    auto m = of(3, ask::renew{name, owner, {}, ttl, {900}});
+    static_cast<void>(m.start(vote_start));
+    static_cast<void>(m.on_answer(0, renewed(), soon));
+    EXPECT_TRUE(says<answer::renewed>(m.on_answer(1, renewed_only(), soon)));
+}
+
 TEST_F(quorum_of, without_fences_needs_no_raise) {
     quorum_machine m({.request = acquire(), .nodes = 3, .fencing = false});
     static_cast<void>(m.start(vote_start));

@@ -42,6 +42,8 @@ protected:
     static result<lease_reply> away() { return fail(errc::unavailable, "not connected"); }
     static result<lease_reply> lost(std::string why = {}) { return answer::lost{std::move(why)}; }
     static result<lease_reply> renewed() { return answer::renewed{ttl}; }
+    /// Without its floor.
+    static result<lease_reply> renewed_only() { return answer::renewed{ttl, false}; }
     static result<lease_reply> released(bool found = true) { return answer::released{found}; }
 
     static bool is_granted(const step& s, std::uint64_t fence) {

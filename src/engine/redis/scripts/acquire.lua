@@ -8,32 +8,32 @@
 --       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes what is free before those in
 --       line)  7 place_ms  8 most waiters  9 kind: x, s or p  10 permits  11 of how many
 --       12 fence of an exclusive lease that the owner has and wants to share ('0': a new one)
---       13 quarantine_ms
+--       13 quarantine_ms, as boot.lua has it
 -- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, latest fence} busy |
---         {2, waiters} the line is full | {3, ms} the server is in quarantine for so long |
+--         {2, waiters} the line is full | {3, ms, run} the server, which is that one, is in
+--         quarantine for so long; a busy answer has run behind it, too, if the server is |
 --         {4, why} it cannot be held so: 1 the owner shares it, and cannot hold it exclusively
 --         before it lets go; 2 its permits are held; 3 it is held, but not by permits |
 --         {5, n} there are only n permits | {6, 0} there is no lease to share.
---         remaining_ms: until something may be free without a word; -1 for a lock of another
---         program that never expires. No fence above the latest had been given when this was
---         answered.
+--         remaining_ms: until something may be free without a word; -1 for a lock that never
+--         expires: another program's, or one that an operator made persistent. No fence above the
+--         latest had been given when this was answered.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
 -- granted the swift way and never heard of it gets the first fence that it hears of.) An owner that
 -- holds it exclusively and asks to share it does so from then on, and keeps its fence; those who
 -- share at the head of the line come in with it.
 --
--- Whoever else uses SET NX PX on the same key excludes us, and we exclude them. Our values have a
--- colon or are a lone '+', so the compare-and-delete of either side never matches the other's
--- value.
+-- Whoever else uses SET NX PX on the same key excludes us, and we exclude them. Our values have
+-- ':hf:' in them, so neither side takes the other's value for its own.
 
 local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 
 -- Is it held exclusively by somebody else, and for how long? Then all that can be done is to wait.
 local stored = redis.call('GET', lock)
-local holder, mark = string.match(stored or '', '^(%x+):%d*@?%d*(%+?)$')
+local holder, mark = string.match(stored or '', '^(%x+):hf:%d*@?%d*(%+?)$')
 local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('PTTL', lock)
-if remains and mark == '+' then remains = remains > 3000 and remains - 3000 end
+if remains and mark == '+' and remains >= 0 then remains = remains > 3000 and remains - 3000 end
 
 -- What is known of one in line; see line.lua.
 local place_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
@@ -42,7 +42,8 @@ local place_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/
 -- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
 -- the functions are made that only others need; and no number is made a text, but for the first in
 -- line. line.lua says why, and what happens here.
-if remains and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and ARGV[12] == '0' then
+if remains and remains >= 0 and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and
+    ARGV[12] == '0' then
     local time = redis.call('TIME')
     local ticket = time[1] .. string.sub('00000' .. time[2], -6)
     if redis.call('ZADD', line, 'NX', ticket, ARGV[1]) == 1 then
@@ -101,7 +102,11 @@ if remains then
     if ARGV[4] == '' then return busy(remains) end
     local ahead, ticket = stand_in_line()
     if not ahead then return {2, tonumber(ARGV[8])} end
-    if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + slack) end
+    if mark == '' and remains >= 0 then
+        redis.call('SET', lock, stored .. '+', 'PX', remains + slack)
+    elseif mark == '' then
+        redis.call('SET', lock, stored .. '+', 'KEEPTTL')
+    end
     return busy(remains, ahead, ticket)
 end
 
@@ -177,6 +182,7 @@ if (claim == '0' or not others) and fits(state, kind, permits, most) and
     if others or state.kind then forget(owner) end
     local given = grant(state)
     store(state, others)
+    if others then tell_of_brief(ttl) end
     return given
 end
 
@@ -187,9 +193,10 @@ if waits then
     if not ticket then return {2, tonumber(ARGV[8])} end
 end
 local foreign = state.kind == '?'
-local quarantine = foreign and 0 or quarantine_left(now)
+local quarantine, run = 0, nil
+if not foreign then quarantine, run = quarantine_left(now) end
 if quarantine > 0 then
-    if not state.kind and not waits then return {3, quarantine} end
+    if not state.kind and not waits then return {3, quarantine, run} end
 elseif not foreign then
     state.marked = true
     if hand_over(state, waits and owner) and fits(state, kind, permits, most) then
@@ -204,11 +211,17 @@ if not state.kind or state.changed then
     state.marked = true
     settle(state)
 elseif waits and not noted and not foreign then
-    redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)
+    if state.left < 0 then
+        redis.call('SET', lock, state.value .. '+', 'KEEPTTL')
+    else
+        redis.call('SET', lock, state.value .. '+', 'PX', state.left + slack)
+    end
 end
 
 local left = state.left
 if state.first then left = state.first - now_ms() + 1 end
 if not state.kind then left = 1 end
 if quarantine > 0 then left = quarantine end
-return busy(left, waits and redis.call('ZRANK', line, owner), ticket)
+local answer = busy(left, waits and redis.call('ZRANK', line, owner), ticket)
+if quarantine > 0 then answer[6] = run end
+return answer

@@ -37,14 +37,27 @@ local function hand_over(state, me)
     end
 end
 
+-- A waiter looks once a second, and is then told when what is held will be over. A lease that is
+-- shorter than that could begin and end unseen: so the next in line is told to look.
+local function tell_of_brief(ms)
+    if ms >= 1000 then return end
+    local who = redis.call('ZRANGE', line, 0, 0)[1]
+    local place = who and redis.call('GET', place_of(who)) or ''
+    local channel = string.match(place, '^%d+ %d+ %a%d+/%d+ (.*)$')
+    if channel then tell(channel, who .. ' 0 0') end
+end
+
 -- Writes down what came of it. A lock that nobody holds is left free for those in line alone; they
 -- look within a second.
 local function settle(state)
     local waiting = state.marked and redis.call('EXISTS', line) == 1
     if state.kind then
         store(state, waiting)
+        if waiting and state.changed then
+            tell_of_brief(state.first and state.first - now_ms() or state.left)
+        end
     elseif waiting then
-        redis.call('SET', lock, '+', 'PX', slack)
+        redis.call('SET', lock, free_mark, 'PX', slack)
     else
         redis.call('DEL', lock)
     end

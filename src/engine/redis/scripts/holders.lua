@@ -5,20 +5,26 @@
 -- A name is held in one kind at a time: 'x' exclusively, 's' shared, 'p' by permits. One holder
 -- alone stands in the lock itself:
 --
---   lock     string: "owner:" kind fence "@" since, where kind is nothing for x, "s1:", or "p2/5:"
+--   lock     string: "owner:hf:" kind fence "@" since; kind is nothing for x, "s1:", or "p2/5:"
 --            (two permits of five); since: when it was granted (server ms, only for people). Both
 --            numbers are missing until the fence is asked for or the lease renewed
 --
 -- From the second on they all stand beside the lock, which says what they have in common:
 --
---   lock     string: ":s3:first" or ":p7/10:first": what is held; first: no holder's time ends
---            before (server ms)
+--   lock     string: ":hf:s3:first" or ":hf:p7/10:first": what is held; first: no holder's time
+--            ends before (server ms)
 --   holders  hash: owner -> "ends permits fence since" (server ms; 0 for what is missing)
 --   limit    string: how many permits there are, if that was changed by resize
 --
 -- The lock lives until the last of them is over. Whoever's time is over counts until somebody looks
 -- after `first`; then all are counted anew. Holders renew at a third of their ttl, so that happens
 -- a few times in a ttl, however many they are.
+
+-- A lock that nobody holds, and that is kept for those in line.
+local free_mark = ':hf:+'
+
+-- Nobody believes in a lease for longer than this without a renewal, ms: no ttl is longer.
+local longest_ttl = 86400000
 
 -- Counting anew takes a microsecond for each: so many may hold one name.
 local most_holders = 10000
@@ -38,10 +44,15 @@ local function store(state, waiting)
     if state.owner then
         number = state.fence and digits(state.fence) .. '@' .. digits(state.since or now_ms()) or ''
     end
-    state.value = (state.owner or '') .. ':' .. what .. number
+    state.value = (state.owner or '') .. ':hf:' .. what .. number
     state.marked = waiting
+    local text = waiting and state.value .. '+' or state.value
+    if state.left < 0 then
+        redis.call('SET', lock, text, 'KEEPTTL')
+        return
+    end
     local ms = waiting and state.left + slack or state.left
-    redis.call('SET', lock, waiting and state.value .. '+' or state.value, 'PX', ms)
+    redis.call('SET', lock, text, 'PX', ms)
     if not state.owner then redis.call('PEXPIRE', holders, ms) end
 end
 
@@ -79,10 +90,10 @@ end
 local function look()
     local value = redis.call('GET', lock)
     if not value then return {} end
-    if value == '+' then return {marked = true} end
+    if value == free_mark then return {marked = true} end
     local marked = string.sub(value, -1) == '+'
     local state = {kind = '?', value = marked and string.sub(value, 1, -2) or value, used = 1}
-    local who, kind, rest = string.match(state.value, '^(%x*):([sp]?)(.*)$')
+    local who, kind, rest = string.match(state.value, '^(%x*):hf:([sp]?)(.*)$')
     local used, most, number, since
     if kind == '' then
         number, since = string.match(rest, '^(%d*)@?(%d*)$')
@@ -93,15 +104,18 @@ local function look()
     state.left = redis.call('PTTL', lock)
     if not number then return state end
     state.marked = marked
-    if marked then state.left = state.left - slack end
-    if marked and state.left <= 0 then return {marked = true} end
+    local lasts = state.left < 0  -- an operator made it persistent
+    if marked and not lasts then
+        state.left = state.left - slack
+        if state.left <= 0 then return {marked = true} end
+    end
     state.kind = kind == '' and 'x' or kind
     state.used, state.limit = tonumber(used or 1), tonumber(most or 1)
     if who ~= '' then
         state.owner, state.fence, state.since = who, tonumber(number), tonumber(since)
     else
         state.first = tonumber(number)
-        if state.first < now_ms() then count_anew(state) end
+        if lasts or state.first < now_ms() then count_anew(state) end
     end
     return state
 end
@@ -137,6 +151,7 @@ local function admit(state, who, kind, permits, most, ms, fence)
     end
     local now = now_ms()
     if state.owner then
+        if state.left < 0 then state.left = longest_ttl end
         state.first = now + state.left
         redis.call('DEL', holders)
         redis.call('HSET', holders, state.owner,

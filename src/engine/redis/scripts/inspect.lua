@@ -9,11 +9,11 @@
 
 local held = redis.call('GET', KEYS[1]) or ''
 local seen = {held, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[4]) or ''}
-local alone = string.find(held, '^%x+:%d*@?%d*%+?$') or
-    string.find(held, '^%x+:[sp]%d+/?%d*:%d*@?%d*%+?$')
+local alone = string.find(held, '^%x+:hf:%d*@?%d*%+?$') or
+    string.find(held, '^%x+:hf:[sp]%d+/?%d*:%d*@?%d*%+?$')
 if alone and string.sub(held, 33, 33) == ':' then
     seen[1] = string.sub(held, 1, 12) .. string.sub(held, 33)
-elseif held ~= '+' and held ~= '' and not string.find(held, '^:[sp]%d') then
+elseif held ~= ':hf:+' and held ~= '' and not string.find(held, '^:hf:[sp]%d') then
     seen[1] = '?'
 end
 

@@ -3,7 +3,7 @@
 -- compare-and-delete.
 --
 -- KEYS  1 lock
--- ARGV  1 owner and a colon
+-- ARGV  1 owner and ':hf:'
 -- Answers 1 released | 0 it was not the owner's (any more) | 2 somebody waits, nothing was done:
 --         release.lua is needed.
 

@@ -2,7 +2,7 @@
 -- Ends several leases, each if nobody waits for it: as let_go.lua does for one, in two calls.
 --
 -- KEYS  the locks
--- ARGV  for each lock: its owner and a colon
+-- ARGV  for each lock: its owner and ':hf:'
 -- Answers a digit for each, as let_go.lua: 1 released | 0 it was not the owner's (any more) |
 --         2 somebody waits, nothing was done: release.lua is needed.
 

@@ -5,9 +5,9 @@
 -- connections too.
 --
 -- KEYS  1 fence counter
--- Answers 1. A script that has begun to write is not stopped for want of memory, so it writes the
--- expiry first. A server that cannot raise the counter all the same forgets it: one that is lost
--- starts from the clock.
+-- Answers TIME. A script that has begun to write is not stopped for want of memory, so it writes
+-- the expiry first. A server that cannot raise the counter all the same forgets it: one that is
+-- lost starts from the clock.
 
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -22,4 +22,4 @@ if top < now then
 else
     redis.call('PEXPIRE', KEYS[1], 604800000)
 end
-return 1
+return t

@@ -12,12 +12,12 @@ local holders, limit, evicted, boot = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local owner = ARGV[1]
 
 local held = redis.call('GET', lock) or ''
-local alone = string.sub(held, 1, #owner + 1) == owner .. ':'
+local alone = string.sub(held, 1, #owner + 4) == owner .. ':hf:'
 if alone and string.sub(held, -1) ~= '+' then
     redis.call('DEL', lock, waiters .. ':' .. owner)
     return 1
 end
-if not alone and string.sub(held, 1, 1) ~= ':' then
+if not alone and string.sub(held, 1, 4) ~= ':hf:' then
     return redis.call('HGET', evicted, owner) or 0
 end
 
@@ -28,7 +28,7 @@ end
 -- and what the numbers mean). It does not write down when the next one got it, and leaves it to
 -- that one's release to forget its place in line. What does not fit or goes wrong here, is met
 -- there again.
-local how = string.sub(held, #owner + 2, #owner + 2)
+local how = string.sub(held, #owner + 5, #owner + 5)
 if alone and not boot and how ~= 's' and how ~= 'p' and redis.call('PTTL', lock) > 3000 then
     local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
@@ -39,14 +39,14 @@ if alone and not boot and how ~= 's' and how ~= 'p' and redis.call('PTTL', lock)
     else
         claim, spare, channel = string.match(place, '^(%d+) (%d+) x1/1 (.*)$')
     end
-    if claim and claim ~= '0' then
+    if claim and #claim > 3 then  -- a brief one is told of to the next in line: below
         local top = redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
         if type(top) == 'number' and top >= 1600000000000000 then
             local fence = spare == '0' and redis.call('GET', counter) or
                 string.format('%.0f', top - spare)
             local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
             if redis.call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
-                local value, ms = heir .. ':' .. fence, claim
+                local value, ms = heir .. ':hf:' .. fence, claim
                 if first[2] then
                     value, ms = value .. '+', claim == '2000' and '5000' or claim + 3000
                 end

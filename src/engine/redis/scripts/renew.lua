@@ -4,14 +4,17 @@
 -- swift way, and since when it is held, for whoever lists the names.
 --
 -- KEYS  1 lock  2 evicted
--- ARGV  1 owner and a colon  2 ttl_ms  3 fence
--- Answers 1 renewed | 2 renewed, and somebody waits | 0 it is not the owner's (any more) | the
---         words of whoever took it away from the owner. Unless it was renewed, nothing was touched.
+-- ARGV  1 owner and ':hf:'  2 ttl_ms  3 fence
+-- Answers {what, and the two parts of TIME}: 1 renewed | 2 renewed, and somebody waits | 0 it is
+--         not the owner's (any more) | the words of whoever took it away from the owner. Unless it
+--         was renewed, nothing was touched. By the time, the client notices a clock that was set.
 
 local lock, owner, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local t = redis.call('TIME')
+local function answer(what) return {what, t[1], t[2]} end
 local held = redis.call('GET', lock)
 if not held or string.sub(held, 1, #owner) ~= owner then
-    return redis.call('HGET', KEYS[2], string.sub(owner, 1, -2)) or 0
+    return answer(redis.call('HGET', KEYS[2], string.sub(owner, 1, -5)) or 0)
 end
 
 local slack = 3000
@@ -21,9 +24,9 @@ local left = redis.call('PTTL', lock)
 -- what it was held for; one that was handed over has had less, a claim, and has hardly begun.
 local number, since, mark = string.match(held, '^(%d*)(@?%d*)(%+?)$', #owner + 1)
 if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
-    local t = redis.call('TIME')
     local now = t[1] * 1000 + math.floor(t[2] / 1000)
     local lease_left = mark == '+' and left - slack or left
+    if left < 0 then lease_left = ttl end  -- an operator made it persistent: until now
     if number == '' then
         number = ARGV[3]
         now = now - math.max(ttl - lease_left, 0)
@@ -35,9 +38,9 @@ if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
 end
 
 if string.sub(held, -1) == '+' then
-    if left <= slack then return 0 end
+    if left >= 0 and left <= slack then return answer(0) end
     if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
-    return 2
+    return answer(2)
 end
 if left < ttl then redis.call('PEXPIRE', lock, ttl) end
-return 1
+return answer(1)

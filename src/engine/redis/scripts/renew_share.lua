@@ -3,26 +3,25 @@
 -- that is out of memory still carries it out.
 --
 -- KEYS  1 lock  2 evicted  3 holders
--- ARGV  1 owner and a colon  2 ttl_ms  3 fence  4 kind, as behind the owner: "s1:", "p2/5:"
--- Answers 1 renewed | 2 renewed, and somebody waits | 0 it is not the owner's (any more) | the
---         words of whoever took it away from the owner. Unless it was renewed, nothing was touched.
+-- ARGV  1 owner and ':hf:'  2 ttl_ms  3 fence  4 kind, as behind the owner: "s1:", "p2/5:"
+-- Answers as renew.lua.
 
 local lock, holders, owner, ttl = KEYS[1], KEYS[3], ARGV[1], tonumber(ARGV[2])
 local held = redis.call('GET', lock) or ''
-local who = string.sub(owner, 1, -2)
-local function lost() return redis.call('HGET', KEYS[2], who) or 0 end
+local who = string.sub(owner, 1, -5)
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.ceil(time[2] / 1000)
+local function answer(what) return {what, time[1], time[2]} end
+local function lost() return answer(redis.call('HGET', KEYS[2], who) or 0) end
 
 local slack = 3000
 local marked = string.sub(held, -1) == '+'
 local mark = marked and '+' or ''
 local wanted = marked and ttl + slack or ttl
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.ceil(time[2] / 1000)
-
 if string.sub(held, 1, #owner) == owner then
     local left = redis.call('PTTL', lock)
-    if marked and left <= slack then return 0 end
+    if marked and left >= 0 and left <= slack then return answer(0) end
     if held == owner .. ARGV[4] .. mark and ARGV[3] ~= '0' then
         -- Nothing has renewed it yet, so what its ttl has lost is what it was held for.
         local since = now - math.max(wanted - left, 0)
@@ -30,9 +29,9 @@ if string.sub(held, 1, #owner) == owner then
             owner .. ARGV[4] .. ARGV[3] .. '@' .. string.format('%.0f', since) .. mark, 'KEEPTTL')
     end
     if left < wanted then redis.call('PEXPIRE', lock, wanted) end
-    return marked and 2 or 1
+    return answer(marked and 2 or 1)
 end
-if string.sub(held, 1, 1) ~= ':' then return lost() end
+if string.sub(held, 1, 4) ~= ':hf:' then return lost() end
 
 local share = redis.call('HGET', holders, who)
 local ends, permits, fence, since = string.match(share or '', '^(%d+) (%d+) (%d+) (%d+)$')
@@ -44,4 +43,4 @@ if redis.call('PTTL', lock) < wanted then
     redis.call('PEXPIRE', lock, wanted)
     redis.call('PEXPIRE', holders, wanted)
 end
-return marked and 2 or 1
+return answer(marked and 2 or 1)

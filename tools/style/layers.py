@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which directory may include which: the table, and the rule that holds the tree to it.
+
+A directory that is not in the table is a finding, so a new one has to say where it stands.
+"""
+
+import re
+
+from .tree import Finding, line_of
+
+# A directory: those below it that it may include, directly. Every directory may include itself and
+# the public headers. The most specific directory that contains a file is the one that counts.
+ENGINE_BASE = ("src/core", "src/runtime", "src/engine")
+LIBRARY = ("src/core", "src/runtime", "src/engine", "src/engine/memory", "src/engine/quorum",
+           "src/engine/redis", "src/engine/sql", "src/engine/sqlite", "src/lock", "src/open",
+           "src/redis", "src/traffic")
+LAYERS = {
+    "include": (),
+    "src/core": (),
+    "src/runtime": ("src/core",),
+    "src/engine": ("src/core", "src/runtime"),  # what several engines share
+    "src/engine/memory": ENGINE_BASE,
+    "src/engine/quorum": ENGINE_BASE,
+    "src/engine/redis": ENGINE_BASE,
+    "src/engine/sql": ENGINE_BASE,
+    "src/engine/sqlite": (*ENGINE_BASE, "src/engine/memory", "src/engine/sql"),
+    "src/redis": ("src/core", "src/runtime"),
+    "src/lock": ("src/core", "src/runtime"),
+    "src/traffic": ("src/core", "src/runtime"),
+    "src/open": LIBRARY,
+    "bench": LIBRARY,
+    "apps/holdfast": (*LIBRARY, "bench"),
+    "sim": LIBRARY,
+    "fuzz": (*LIBRARY, "apps/holdfast"),
+}
+
+# Headers of other projects, by how their names begin: the only directories that may include them.
+# What is not listed may be included anywhere outside of include/, which a rule of its own keeps.
+OUTSIDE = {
+    "boost/asio": ("include", "bench", "apps/holdfast"),
+    "boost/": ("src/engine/memory",),
+    "CLI/": ("apps/holdfast", "sim"),
+    "hiredis/": ("src/redis", "bench", "apps/holdfast", "fuzz"),
+    "lauxlib.h": ("src/engine/memory",),
+    "lua.h": ("src/engine/memory",),
+    "lualib.h": ("src/engine/memory",),
+    "luajit": ("src/engine/memory",),
+    "openssl/": ("src/redis",),
+    "sqlite3.h": ("src/engine/sqlite", "bench"),
+}
+
+# Where the compiler looks for "a/b.hpp", in turn.
+SEARCH = ("src/", "apps/holdfast/", "bench/", "sim/")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def layer_of(path):
+    """The most specific directory of the table that contains the file; None if there is none."""
+    inside = [layer for layer in LAYERS if path.startswith(layer + "/")]
+    return max(inside, key=len, default=None)
+
+
+def target_of(name, paths):
+    """The file of ours that an include names; None if it is another project's, or generated."""
+    if name.startswith("holdfast/"):
+        return "include/" + name
+    return next((base + name for base in SEARCH if base + name in paths), None)
+
+
+def layers(tree):
+    """A directory includes only what the table in tools/style/layers.py allows it."""
+    paths = {file.path for file in tree.files}
+    top = {layer.split("/")[0] for layer in LAYERS}
+    for file in tree.of("cpp"):
+        if file.path.split("/")[0] not in top:
+            continue
+        layer = layer_of(file.path)
+        if layer is None:
+            yield Finding(file.path, 1, "layers", "its directory is not in tools/style/layers.py")
+            continue
+        for found in INCLUDE.finditer(file.text):
+            line = line_of(file.text, found.start(1))
+            wrong = objection(layer, found[1], target_of(found[1], paths))
+            if wrong and not file.waived(line, "layers"):
+                yield Finding(file.path, line, "layers", wrong)
+
+
+def objection(layer, name, target):
+    if target is None:
+        prefix = next((prefix for prefix in OUTSIDE if name.startswith(prefix)), None)
+        if prefix and layer not in OUTSIDE[prefix]:
+            return f"{layer} may not include <{name}>: {', '.join(OUTSIDE[prefix])} may"
+        return None
+    other = layer_of(target)
+    if other in (layer, "include") or other in LAYERS[layer]:
+        return None
+    return f"{layer} may not include {target}"
