@@ -5,6 +5,10 @@ JOBS   ?= $(shell nproc)
 PRESET ?= release
 .DEFAULT_GOAL := help
 
+# What one checkout has compiled serves the next: paths are relative in the compiler's cache.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+
 .PHONY: help
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

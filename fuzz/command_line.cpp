@@ -2,7 +2,7 @@
 //
 // Whatever words the command line is given, it understands them or says in some lines what is wrong
 // with them. Nothing of what they ask for is done. Words are divided by line ends.
-#include "front_door.hpp"
+#include "command_line_parser.hpp"
 
 #include <algorithm>
 #include <cstdint>

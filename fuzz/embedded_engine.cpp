@@ -5,7 +5,7 @@
 //
 // A line is a command, its words divided by blanks; a line of digits lets so many milliseconds
 // pass.
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 
 #include <holdfast/virtual_clock.hpp>
 

@@ -3,8 +3,8 @@
 // Whatever a server sends, in whatever pieces, the reply path neither crashes nor grows without
 // bound, and the same bytes give the same replies however they are cut; also if a published message
 // that comes alone is read as a subscriber does, without a reader.
-#include "redis/published.hpp"
-#include "redis/reply_reader.hpp"
+#include "driver/redis/published_message.hpp"
+#include "driver/redis/reply_reader.hpp"
 
 #include <cstdint>
 #include <cstdlib>

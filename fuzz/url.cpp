@@ -2,9 +2,9 @@
 //
 // Whatever is written as an engine's URL is taken or refused, and a password in it is never shown.
 // The first byte 1 of the input stands for a password.
-#include <holdfast/redis.hpp>
-#include <holdfast/redis_topology.hpp>
-#include <holdfast/url.hpp>
+#include <holdfast/engine/url.hpp>
+#include <holdfast/redis/redis.hpp>
+#include <holdfast/redis/redis_topology.hpp>
 
 #include <algorithm>
 #include <cstdint>

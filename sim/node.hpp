@@ -4,11 +4,11 @@
 #include "drifting_clock.hpp"
 #include "timeline.hpp"
 
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 
-#include <holdfast/command.hpp>
+#include <holdfast/engine/command.hpp>
+#include <holdfast/engine/reply.hpp>
 #include <holdfast/entropy.hpp>
-#include <holdfast/reply.hpp>
 
 #include <deque>
 #include <functional>

@@ -39,7 +39,7 @@ void process::start() {
     options.time = &clock_;
     options.chance = &entropy_;
     runtime_ = std::make_shared<detail::lock_runtime>(
-        std::make_shared<witness_store>(world_, *this, open_store()), options,
+        std::make_shared<recording_store>(world_, *this, open_store()), options,
         detail::upkeep::by_hand);
     for (task& one : tasks_) think(one);
 }

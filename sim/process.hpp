@@ -2,12 +2,12 @@
 #pragma once
 
 #include "chance.hpp"
+#include "checkers/events.hpp"
 #include "drifting_clock.hpp"
+#include "recording_store.hpp"
 #include "remote_store.hpp"
-#include "testimony.hpp"
-#include "witness_store.hpp"
 
-#include "engine/quorum/quorum_lease_store.hpp"
+#include "lease/quorum/quorum_lease_store.hpp"
 #include "lock/lock_runtime.hpp"
 
 #include <holdfast/entropy.hpp>

@@ -5,9 +5,9 @@
 #include "world.hpp"
 
 #include "core/mutation.hpp"
-#include "engine/redis/grant_message.hpp"
-#include "engine/redis/replica_word.hpp"
-#include "redis/earlier_try.hpp"
+#include "driver/redis/earlier_try.hpp"
+#include "lease/commands/grant_message.hpp"
+#include "lease/commands/replica_confirmation.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ struct remote_store::conversation {
         : request(std::move(asked)), talk(options, request, way, form) {}
 
     const lease_request request;
-    lease_dialogue talk;
+    lease_request_machine talk;
     wire_batch batch;
     time_point began;
     time_point give_up;
@@ -190,7 +190,7 @@ void remote_store::finish_trip(const talk& one, std::span<result<reply>> replies
 }
 
 // As is_over() does it, by what this program has seen itself.
-bool remote_store::outlasted(lease_dialogue& said) {
+bool remote_store::outlasted(lease_request_machine& said) {
     const std::string_view server = said.quarantined();
     if (server.empty()) return false;
     servers_.note(server, host_.time().now());

@@ -3,11 +3,11 @@
 
 #include "node.hpp"
 
-#include "engine/redis/contention_memory.hpp"
-#include "engine/redis/known_servers.hpp"
-#include "engine/redis/lease_dialogue.hpp"
+#include "lease/commands/contention_memory.hpp"
+#include "lease/commands/known_servers.hpp"
+#include "lease/commands/lease_request_machine.hpp"
 
-#include <holdfast/lease_store.hpp>
+#include <holdfast/engine/lease_store.hpp>
 
 #include <deque>
 #include <memory>
@@ -60,7 +60,7 @@ private:
     void dispatch(const talk& one);
     void hear_replies(const talk& one, unsigned trip, std::vector<reply> replies);
     void fail_trip(const talk& one, errc code, const std::string& why);
-    [[nodiscard]] bool outlasted(lease_dialogue& said);
+    [[nodiscard]] bool outlasted(lease_request_machine& said);
     void finish_trip(const talk& one, std::span<result<reply>> replies);
     void confirm(const talk& one, result<lease_reply> meant);
     void answer(const talk& one, result<lease_reply> reply);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 
-#include "court.hpp"
+#include "checkers/checker_set.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace holdfast::sim {
 verdict run_seed(std::uint64_t seed, const limits& bounds, writing what) {
     verdict result;
     result.how = draw_plan(seed, bounds);
-    court judges(result.how);
+    checker_set judges(result.how);
     if (what == writing::everything) judges.call_scribe();
     world here(result.how, judges);
     const bool ended = here.run();

@@ -5,7 +5,7 @@
 
 #include "core/mutation.hpp"
 
-#include <holdfast/command.hpp>
+#include <holdfast/engine/command.hpp>
 
 #include <algorithm>
 #include <map>

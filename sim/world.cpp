@@ -35,7 +35,7 @@ std::int64_t draw_drift(chance& draw, std::int64_t most) {
 
 }  // namespace
 
-world::world(const plan& p, court& judges)
+world::world(const plan& p, checker_set& judges)
     : plan_(p), options_(options_for(p)), judges_(judges), net_(time_, p), draw_(p.seed, 4) {
     net_.on_trouble(
         [this](unsigned number) { judges_.see(seen::process_disturbed{now(), number}); });
@@ -119,7 +119,7 @@ void world::note_arrival(const lease_request& request, unsigned node, bool await
 }
 
 /// Commands on their way: copied once, however often they are handed on.
-struct world::errand {
+struct world::operation {
     command_parcel what;
     const lease_request request;
     std::function<void(std::vector<reply>)> answered;
@@ -135,8 +135,8 @@ void world::send_commands(command_parcel what, std::function<void(std::vector<re
                           std::function<void()> refused) {
     const network::parcel there{what.process, what.node, direction::to_server, what.may_repeat};
     const lease_request& request = what.request;
-    const auto one = std::make_shared<errand>(
-        errand{std::move(what), request, std::move(answered), std::move(refused)});
+    const auto one = std::make_shared<operation>(
+        operation{std::move(what), request, std::move(answered), std::move(refused)});
     net_.carry(there, [this, one] {
         at_server(
             one->what.node, one->what.incarnation,
@@ -145,7 +145,7 @@ void world::send_commands(command_parcel what, std::function<void(std::vector<re
     });
 }
 
-void world::arrive(const std::shared_ptr<errand>& one, node& there) {
+void world::arrive(const std::shared_ptr<operation>& one, node& there) {
     // The second of two comes when the first has been answered.
     note_arrival(one->request, one->what.node, ++one->copies == 1 && one->what.awaited());
     if (there.is_master) return carry_on(one, there, {});
@@ -154,14 +154,15 @@ void world::arrive(const std::shared_ptr<errand>& one, node& there) {
                     reply::error("READONLY You can't write against a read only replica.")));
 }
 
-void world::answer(const std::shared_ptr<errand>& one, std::vector<reply> said) {
+void world::answer(const std::shared_ptr<operation>& one, std::vector<reply> said) {
     auto kept = std::make_shared<std::vector<reply>>(std::move(said));
     net_.carry(one->back(), [one, kept] { one->answered(*kept); });
 }
 
 // Commands of one pipeline are not one step: another connection's may come between them, and the
 // server may die there.
-void world::carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far) {
+void world::carry_on(const std::shared_ptr<operation>& one, node& there,
+                     std::vector<reply> so_far) {
     const wire_batch& batch = one->what.batch;
     so_far.push_back(there.carry_out({&batch[so_far.size()], 1}).front());
     if (so_far.size() == batch.size()) return answer(one, std::move(so_far));

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "chance.hpp"
-#include "court.hpp"
+#include "checkers/checker_set.hpp"
 #include "network.hpp"
 #include "node.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "timeline.hpp"
 
-#include "engine/redis/lease_commands.hpp"
+#include "lease/commands/lease_commands.hpp"
 
 #include <functional>
 #include <map>
@@ -20,18 +20,18 @@
 
 /// Everything that takes part in one seed, and the ways between them.
 ///
-/// It judges nothing: what can be seen goes to the court.
+/// It judges nothing: what can be seen goes to the checker set.
 namespace holdfast::sim {
 
 class world {
 public:
-    world(const plan& p, court& judges);
+    world(const plan& p, checker_set& judges);
     ~world();
 
     [[nodiscard]] moment now() const noexcept { return time_.now(); }
     [[nodiscard]] timeline& time() noexcept { return time_; }
     [[nodiscard]] network& net() noexcept { return net_; }
-    [[nodiscard]] court& judges() noexcept { return judges_; }
+    [[nodiscard]] checker_set& judges() noexcept { return judges_; }
     [[nodiscard]] const plan& how() const noexcept { return plan_; }
     [[nodiscard]] node& server(unsigned number) { return *servers_[number]; }
     [[nodiscard]] std::vector<std::shared_ptr<process>>& programs() noexcept { return programs_; }
@@ -114,10 +114,10 @@ private:
     void populate();
     [[nodiscard]] std::shared_ptr<process> make_program();
     [[nodiscard]] moment acknowledged(unsigned replica, unsigned master, moment written) const;
-    struct errand;
-    void arrive(const std::shared_ptr<errand>& one, node& there);
-    void carry_on(const std::shared_ptr<errand>& one, node& there, std::vector<reply> so_far);
-    void answer(const std::shared_ptr<errand>& one, std::vector<reply> said);
+    struct operation;
+    void arrive(const std::shared_ptr<operation>& one, node& there);
+    void carry_on(const std::shared_ptr<operation>& one, node& there, std::vector<reply> so_far);
+    void answer(const std::shared_ptr<operation>& one, std::vector<reply> said);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
     void note_arrival(const lease_request& request, unsigned node, bool awaited);
@@ -126,7 +126,7 @@ private:
 
     const plan& plan_;
     const command_lease_options options_;
-    court& judges_;
+    checker_set& judges_;
     timeline time_;
     network net_;
     chance draw_;

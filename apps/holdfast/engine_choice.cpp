@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine_choice.hpp"
 
-#include "complaint.hpp"
+#include "error_output.hpp"
 
-#include <holdfast/url.hpp>
+#include <holdfast/engine/url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // holdfast: the command line. Each command is a file of its own.
+#include "command_line_parser.hpp"
 #include "engine_choice.hpp"
-#include "front_door.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "option_types.hpp"
 
+#include <holdfast/engine/suggest.hpp>
 #include <holdfast/mutex.hpp>
-#include <holdfast/suggest.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

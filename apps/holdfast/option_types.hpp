@@ -3,7 +3,7 @@
 
 #include "rate_text.hpp"
 
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rate_text.hpp"
 
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/asio_handler.hpp>
-#include <holdfast/command_engine.hpp>
+#include <holdfast/engine/asio_handler.hpp>
+#include <holdfast/engine/command_engine.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/semaphore.hpp>

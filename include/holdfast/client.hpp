@@ -3,11 +3,11 @@
 
 #include <holdfast/client_statistics.hpp>
 #include <holdfast/clock.hpp>
-#include <holdfast/command_engine.hpp>
+#include <holdfast/engine/command_engine.hpp>
+#include <holdfast/engine/lease_store.hpp>
 #include <holdfast/entropy.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lease_set.hpp>
-#include <holdfast/lease_store.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/recursive_mutex.hpp>

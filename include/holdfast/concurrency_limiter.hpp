@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
 #include <holdfast/decision.hpp>
+#include <holdfast/engine/command_access.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/names.hpp>
 
@@ -53,11 +53,11 @@ public:
 
 private:
     friend class concurrency_limiter;
-    permit(command_place where, std::string key, owner_token owner,
+    permit(command_access where, std::string key, owner_token owner,
            const concurrency_options& options, time_point until);
     void abandon() noexcept;
 
-    command_place where_;
+    command_access where_;
     std::string key_;
     owner_token owner_;
     duration ttl_;
@@ -76,7 +76,7 @@ struct admission {
 class concurrency_limiter {
 public:
     /// Does no I/O.
-    concurrency_limiter(command_place where, concurrency_options options);
+    concurrency_limiter(command_access where, concurrency_options options);
 
     /// One more at work, if there is room. `retry_after` of a refusal is when the first permit runs
     /// out at the latest; it usually comes back earlier.
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] result<admission> enter(std::string_view key);
 
 private:
-    command_place where_;
+    command_access where_;
     concurrency_options options_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
 #include <holdfast/decision.hpp>
+#include <holdfast/engine/command_access.hpp>
 #include <holdfast/error.hpp>
 
 #include <string>
@@ -30,7 +30,7 @@ struct cooldown_options {
 class cooldown {
 public:
     /// Does no I/O.
-    explicit cooldown(command_place where, cooldown_options options = {});
+    explicit cooldown(command_access where, cooldown_options options = {});
 
     /// Begins a window, unless one runs. A refusal changes nothing. `retry_after` is `never` for a
     /// key that another program set without an expiry.
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] result<void> clear(std::string_view key);
 
 private:
-    command_place where_;
+    command_access where_;
     cooldown_options options_;
 };
 

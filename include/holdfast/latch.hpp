@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
+#include <holdfast/engine/command_access.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/mutex.hpp>
 
@@ -50,7 +50,7 @@ public:
     static constexpr std::uint32_t max_count = 100'000;
 
     /// Does no I/O; bad arguments are told by the first call. `count` is 1 to max_count.
-    latch(command_place where, std::string_view name, std::uint32_t count,
+    latch(command_access where, std::string_view name, std::uint32_t count,
           latch_options options = {});
 
     /// Counts n arrivals and answers how many are still missing. Each call counts exactly once,
@@ -102,7 +102,7 @@ private:
     [[nodiscard]] result<bool> end_round(std::uint32_t next_count);
     [[nodiscard]] std::string channel() const;
 
-    command_place where_;
+    command_access where_;
     std::string name_;
     std::string key_;
     std::uint32_t count_;

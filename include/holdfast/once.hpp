@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
+#include <holdfast/engine/command_access.hpp>
 #include <holdfast/error.hpp>
 
 #include <optional>
@@ -59,7 +59,7 @@ public:
     static constexpr std::size_t max_batch = 10'000;
 
     /// Does no I/O.
-    explicit once(command_place where, once_options options = {});
+    explicit once(command_access where, once_options options = {});
 
     /// Am I the first? Safe to repeat inside: a lost answer is asked for again.
     /// Errors: invalid_argument (key or options; prefix and key are a key of Holdfast's own),
@@ -86,7 +86,7 @@ private:
     [[nodiscard]] result<void> ready() const;
     [[nodiscard]] result<void> owned(const once_claim& claim) const;
 
-    command_place where_;
+    command_access where_;
     once_options options_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
+#include <holdfast/engine/command_access.hpp>
+#include <holdfast/engine/reply.hpp>
 #include <holdfast/error.hpp>
-#include <holdfast/reply.hpp>
 
 #include <functional>
 #include <initializer_list>
@@ -77,10 +77,10 @@ struct optimistic_options {
 /// server refuses), unsupported, unavailable, denied.
 /// Blocks: at most `timeout`. Cancellation: by options.stop.
 [[nodiscard]] result<std::vector<reply>> optimistic(
-    const command_place& where, std::initializer_list<std::string_view> keys,
+    const command_access& where, std::initializer_list<std::string_view> keys,
     const std::function<result<void>(attempt&)>& decide, const optimistic_options& options = {});
 [[nodiscard]] result<std::vector<reply>> optimistic(
-    const command_place& where, std::span<const std::string_view> keys,
+    const command_access& where, std::span<const std::string_view> keys,
     const std::function<result<void>(attempt&)>& decide, const optimistic_options& options = {});
 
 }  // namespace holdfast

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
 #include <holdfast/decision.hpp>
+#include <holdfast/engine/command_access.hpp>
 #include <holdfast/limit.hpp>
 
 #include <memory>
@@ -84,10 +84,11 @@ struct rate_limiter_statistics {
 class rate_limiter {
 public:
     /// Does no I/O. A rule that cannot be is told by the first call.
-    rate_limiter(command_place where, limit_rule rule, rate_limiter_options options = {});
+    rate_limiter(command_access where, limit_rule rule, rate_limiter_options options = {});
 
     /// Several limits at once: a take is allowed by all of them or takes from none. 1 to 16.
-    rate_limiter(command_place where, std::vector<limit> limits, rate_limiter_options options = {});
+    rate_limiter(command_access where, std::vector<limit> limits,
+                 rate_limiter_options options = {});
 
     rate_limiter(rate_limiter&&) noexcept;
     rate_limiter& operator=(rate_limiter&&) noexcept;

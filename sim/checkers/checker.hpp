@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "testimony.hpp"
+#include "checkers/events.hpp"
 
 #include <string>
 #include <string_view>

@@ -62,16 +62,16 @@ acquire_machine::action acquire_machine::ask(time_point now) {
 acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, time_point now) {
     if (phase_ == phase::leaving) return left(reply);
     if (!reply) return failed(std::move(reply.error()), now);
-    return std::visit(overloaded{
-                          [&](const answer::granted& given) { return granted(given, now); },
-                          [&](const answer::busy& seen) { return busy(seen, now); },
-                          [&](const auto&) {
-                              return failed(
-                                  {errc::corrupt, "the engine's answer does not fit the question"},
-                                  now);
-                          },
-                      },
-                      *reply);
+    return std::visit(
+        overloaded{
+            [&](const answer::granted& given) { return granted(given, now); },
+            [&](const answer::busy& seen) { return busy(seen, now); },
+            [&](const auto&) {
+                return failed({errc::corrupt, "the engine's answer does not fit the script_call"},
+                              now);
+            },
+        },
+        *reply);
 }
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sha1.hpp"
-#include "core/submit_in_turn.hpp"
+#include "core/submit_sequence.hpp"
 
-#include <holdfast/command_engine.hpp>
+#include <holdfast/engine/command_engine.hpp>
 
 #include <utility>
 
@@ -34,8 +34,8 @@ bool command_engine::hear_pushes(const push_wait& /*wait*/) {
 
 void command_engine::submit_together(std::span<const command> commands, time_point give_up,
                                      joint_completion done) {
-    detail::submit_in_turn(*this, std::make_unique<detail::turns>(commands, give_up),
-                           std::move(done));
+    detail::submit_sequence(*this, std::make_unique<detail::turns>(commands, give_up),
+                            std::move(done));
 }
 
 std::size_t command_engine::place_of(std::string_view /*key*/) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command.hpp>
+#include <holdfast/engine/command.hpp>
 #include <holdfast/error.hpp>
 
 #include <optional>

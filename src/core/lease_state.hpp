@@ -3,8 +3,8 @@
 
 #include "core/validity.hpp"
 
+#include <holdfast/engine/lease_store.hpp>
 #include <holdfast/lease.hpp>
-#include <holdfast/lease_store.hpp>
 #include <holdfast/observer.hpp>
 
 #include <atomic>

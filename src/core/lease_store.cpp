@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/lease_store.hpp>
+#include <holdfast/engine/lease_store.hpp>
 
 namespace holdfast {
 

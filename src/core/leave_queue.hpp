@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/lease_store.hpp>
+#include <holdfast/engine/lease_store.hpp>
 
 #include <cstddef>
 #include <deque>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/require.hpp"
 
-#include <holdfast/reply.hpp>
+#include <holdfast/engine/reply.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
 
 #include <fmt/format.h>
 

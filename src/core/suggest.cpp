@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/suggest.hpp>
+#include <holdfast/engine/suggest.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // A URL is split from the outside in: scheme, query, authority, path. A password that holds an
 // unescaped '/', '?' or '#' makes the rest look like something else, so an error names the part
 // and the remedy ("percent-encode …"), and never quotes.
-#include <holdfast/url.hpp>
+#include <holdfast/engine/url.hpp>
 
 #include <fmt/format.h>
 

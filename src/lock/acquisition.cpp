@@ -49,7 +49,7 @@ acquisition::action acquisition::start() {
     if (!stands_in_line()) return ask_engine();
     if (options_.stop.stop_possible()) stopping_.emplace(options_.stop, canceller{&me_});
     ++runtime_.count().waiting_for(mode_);
-    if (runtime_.lines(mode_).enter(name_, me_) == local_lines::turn::ask) return ask_engine();
+    if (runtime_.lines(mode_).enter(name_, me_) == local_queues::turn::ask) return ask_engine();
     stood_behind_ = true;
     seat_.emplace(runtime_.room(), owner_token::draw(runtime_.chance(), runtime_.id()), me_);
     return stand_behind();

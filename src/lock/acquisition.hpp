@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/acquire_machine.hpp"
-#include "lock/waiting_room.hpp"
+#include "lock/waiter_table.hpp"
 
 #include <holdfast/lease.hpp>
 #include <holdfast/mutex.hpp>
@@ -13,15 +13,15 @@
 
 /// One acquire, from the call to its outcome, without a thread.
 ///
-/// One that waits stands behind the others of its client first (local_lines.hpp), then asks the
+/// One that waits stands behind the others of its client first (local_queues.hpp), then asks the
 /// engine by the machine of core/acquire_machine.hpp. Of those who want the name alone one asks at
 /// a time; of those who share it, or take permits, several do, each with a place of its own in the
 /// engine's line: they may be let in together, and only the engine knows.
 ///
 /// Each step says what to do next and does not wait, so there are two drivers and one acquisition:
-/// lock_runtime sleeps on the caller's thread, and the usher (usher.hpp) drives any number of them
-/// on one. The blocking driver needs no allocation and no other thread; that is why it is not a
-/// wait around the asynchronous one.
+/// lock_runtime sleeps on the caller's thread, and the async driver (async_driver.hpp) drives any
+/// number of them on one. The blocking driver needs no allocation and no other thread; that is why
+/// it is not a wait around the asynchronous one.
 namespace holdfast::detail {
 
 class lock_runtime;
@@ -76,7 +76,7 @@ private:
     waiter me_;
     std::optional<std::stop_callback<canceller>> stopping_;
     std::optional<acquire_machine> machine_;  ///< None while it stands behind others.
-    std::optional<waiting_room::seat> seat_;
+    std::optional<waiter_table::seat> seat_;
     bool stood_behind_ = false;
 };
 

@@ -8,7 +8,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/clock.hpp>
-#include <holdfast/lease_store.hpp>
+#include <holdfast/engine/lease_store.hpp>
 
 #include <condition_variable>
 #include <functional>

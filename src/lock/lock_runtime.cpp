@@ -4,7 +4,7 @@
 #include "core/mutation.hpp"
 #include "core/validity.hpp"
 #include "lock/acquisition.hpp"
-#include "lock/errands.hpp"
+#include "lock/async_operations.hpp"
 #include "runtime/fork_watch.hpp"
 
 #include <fmt/chrono.h>
@@ -47,7 +47,7 @@ void choose(lease_state& state, const acquire_options& options, time_point now) 
 
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
-    local_lines& lines;
+    local_queues& lines;
     const lease_state& over;
     ~turn_end() {
         if (over.occupies_line) lines.end_turn(over);
@@ -64,7 +64,7 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
       id_(client_id::draw(*options.chance)),
       report_(std::make_shared<reporter>(options.observer, options.observer_queue, count_, by)),
       keeper_(std::make_unique<keeper>(store_, clock_, options, report_, by)),
-      usher_(std::make_unique<usher>(store_, clock_, by)),
+      async_driver_(std::make_unique<async_driver>(store_, clock_, by)),
       generation_(fork_generation()) {
     store_->introduce(id_, this_program());
     store_->on_push([room = room_, lose = keeper_->on_eviction()](const lease_push& push) {
@@ -78,7 +78,7 @@ lock_runtime::lock_runtime(std::shared_ptr<lease_store> store, const client_opti
 lock_runtime::~lock_runtime() {
     if (fork_generation() != generation_) {
         static_cast<void>(keeper_.release());
-        static_cast<void>(usher_.release());
+        static_cast<void>(async_driver_.release());
         static_cast<void>(new std::shared_ptr<reporter>(std::move(report_)));
         static_cast<void>(new std::shared_ptr<lease_store>(std::move(store_)));
         return;
@@ -87,7 +87,7 @@ lock_runtime::~lock_runtime() {
 }
 
 time_point lock_runtime::step() {
-    const time_point next_call = usher_->step();
+    const time_point next_call = async_driver_->step();
     const time_point next_lease = keeper_->step();
     report_->step();
     return std::min(next_call, next_lease);
@@ -135,16 +135,16 @@ void lock_runtime::acquire_async(const lock_name& name, const acquire_options& o
                                  const lease_mode& mode, mutex::acquire_completion done) {
     if (const auto fit = ready(options, mode); !fit) return done(std::unexpected(fit.error()));
     // A release is never refused: it makes room.
-    if (usher_->full()) {
+    if (async_driver_->full()) {
         return done(
             fail(errc::busy, fmt::format("{} asynchronous acquires of this client are under "
                                          "way already: let some end first",
-                                         usher::most)));
+                                         async_driver::most)));
     }
-    auto place = usher_->new_place();
-    auto task = std::make_unique<acquire_errand>(shared_from_this(), name, options, mode,
-                                                 std::move(done), place);
-    usher_->take(place, std::move(task));
+    auto place = async_driver_->new_place();
+    auto task = std::make_unique<acquire_operation>(shared_from_this(), name, options, mode,
+                                                    std::move(done), place);
+    async_driver_->take(place, std::move(task));
 }
 
 result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& given,
@@ -272,10 +272,10 @@ void lock_runtime::release_async(std::shared_ptr<lease_state> state,
                                  lease::release_completion done) {
     auto begun = begin_release(*state);
     if (auto* said = std::get_if<result<void>>(&begun)) return done(std::move(*said));
-    usher_->take(usher_->new_place(),
-                 std::make_unique<release_errand>(shared_from_this(), std::move(state),
-                                                  std::move(std::get<release_machine>(begun)),
-                                                  std::move(done)));
+    async_driver_->take(async_driver_->new_place(),
+                        std::make_unique<release_operation>(
+                            shared_from_this(), std::move(state),
+                            std::move(std::get<release_machine>(begun)), std::move(done)));
 }
 
 void lock_runtime::abandon(lease_state& state) noexcept {

@@ -5,13 +5,13 @@
 #include "core/lease_state.hpp"
 #include "core/release_machine.hpp"
 #include "core/upkeep.hpp"
+#include "lock/async_driver.hpp"
 #include "lock/counters.hpp"
 #include "lock/keeper.hpp"
-#include "lock/local_lines.hpp"
+#include "lock/local_queues.hpp"
 #include "lock/open_calls.hpp"
 #include "lock/reporter.hpp"
-#include "lock/usher.hpp"
-#include "lock/waiting_room.hpp"
+#include "lock/waiter_table.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
@@ -24,11 +24,11 @@
 #include <vector>
 
 /// What a client is inside: a store, the keeper of what is held, the room of those who wait, the
-/// usher of those who wait without a thread.
+/// async driver of those who wait without a thread.
 ///
 /// A blocking call is driven on the caller's own thread: a request is an exchange with the store, a
 /// sleep is a seat in the waiting room. An asynchronous one takes the same steps (acquisition.hpp,
-/// core/release_machine.hpp) on the usher's thread.
+/// core/release_machine.hpp) on the async driver's thread.
 namespace holdfast::detail {
 
 /// What everything answers whose client was moved from.
@@ -93,10 +93,10 @@ public:
     [[nodiscard]] entropy& chance() const noexcept { return *options_.chance; }
     [[nodiscard]] duration request_timeout() const noexcept { return options_.request_timeout; }
     /// The lines of those who want a name alone, or of those who can be let in together.
-    [[nodiscard]] local_lines& lines(const lease_mode& mode) noexcept {
+    [[nodiscard]] local_queues& lines(const lease_mode& mode) noexcept {
         return mode.type == lease_mode::kind::exclusive ? lines_ : joint_lines_;
     }
-    [[nodiscard]] waiting_room& room() noexcept { return *room_; }
+    [[nodiscard]] waiter_table& room() noexcept { return *room_; }
     [[nodiscard]] counters& count() noexcept { return *count_; }
     [[nodiscard]] reporter& report() noexcept { return *report_; }
     [[nodiscard]] bool closed() const noexcept { return closed_; }
@@ -139,12 +139,12 @@ private:
     const client_id id_;
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<reporter> report_;
-    std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
-    local_lines lines_{1};
-    local_lines joint_lines_{most_joint_places};
+    std::shared_ptr<waiter_table> room_ = std::make_shared<waiter_table>();
+    local_queues lines_{1};
+    local_queues joint_lines_{most_joint_places};
     open_calls calls_;
     std::unique_ptr<keeper> keeper_;
-    std::unique_ptr<usher> usher_;
+    std::unique_ptr<async_driver> async_driver_;
     const unsigned generation_;
     std::atomic<bool> closed_ = false;   ///< Nothing is granted any more.
     std::atomic<bool> closing_ = false;  ///< Somebody is in close(), or was.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "open/engines.hpp"
 
-#include <holdfast/suggest.hpp>
+#include <holdfast/engine/suggest.hpp>
 
 #include <fmt/format.h>
 
@@ -12,26 +12,6 @@ namespace holdfast {
 namespace detail {
 namespace {
 
-#ifdef HOLDFAST_HAS_MEMORY
-constexpr engine_opener memory_opener = open_memory;
-#else
-constexpr engine_opener memory_opener = nullptr;
-#endif
-
-#ifdef HOLDFAST_HAS_REDIS
-constexpr engine_opener redis_opener = open_redis;
-constexpr engine_opener redlock_opener = open_redlock;
-#else
-constexpr engine_opener redis_opener = nullptr;
-constexpr engine_opener redlock_opener = nullptr;
-#endif
-
-#ifdef HOLDFAST_HAS_SQLITE
-constexpr engine_opener sqlite_opener = open_sqlite;
-#else
-constexpr engine_opener sqlite_opener = nullptr;
-#endif
-
 struct engine {
     std::string_view scheme;
     std::string_view option;  ///< The build option that leaves it out.
@@ -39,46 +19,12 @@ struct engine {
 };
 
 constexpr std::array engines{
-    engine{"memory", "HOLDFAST_ENGINE_MEMORY", memory_opener},
-    engine{"sqlite", "HOLDFAST_ENGINE_SQLITE", sqlite_opener},
-    engine{"redis", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"rediss", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"redis+unix", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"redis-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"rediss-sentinel", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"redis-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"rediss-cluster", "HOLDFAST_ENGINE_REDIS", redis_opener},
-    engine{"redlock", "HOLDFAST_ENGINE_REDIS", redlock_opener},
-    engine{"redlocks", "HOLDFAST_ENGINE_REDIS", redlock_opener},
+#define HOLDFAST_ENGINE(scheme, option, opener) engine{scheme, option, opener},
+#define HOLDFAST_NO_ENGINE(scheme, option) engine{scheme, option, nullptr},
+#include "engine_table.inc"
+#undef HOLDFAST_ENGINE
+#undef HOLDFAST_NO_ENGINE
 };
-
-}  // namespace
-
-std::optional<std::string> take_option(url& where, std::string_view name) {
-    const auto found = std::ranges::find(
-        where.options, name, [](const auto& option) { return std::string_view(option.first); });
-    if (found == where.options.end()) return std::nullopt;
-    std::string value = std::move(found->second);
-    where.options.erase(found);
-    return value;
-}
-
-std::unexpected<error> wrong_option(std::string_view option, std::string_view takes) {
-    return fail(errc::invalid_argument,
-                fmt::format("option {} of the URL takes {}", option, takes));
-}
-
-result<void> only_options(const url& where, std::span<const std::string_view> known) {
-    for (const auto& [name, value] : where.options) {
-        if (std::ranges::find(known, name) != known.end()) continue;
-        return fail(errc::invalid_argument,
-                    fmt::format("engine URL: {}: has no option '{}'{}", where.scheme, name,
-                                did_you_mean(name, known)));
-    }
-    return {};
-}
-
-namespace {
 
 result<void> check_clock(client& made, const client_options& options) {
     if (options.max_clock_offset == duration::zero()) return {};
@@ -122,9 +68,10 @@ result<client> open(std::string_view text, const client_options& options) {
                         did_you_mean(where->scheme, known), fmt::join(known, ":, ")));
     }
     if (found->open == nullptr) {
-        return fail(errc::unsupported,
-                    fmt::format("engine URL: this build leaves out '{}:': build with {}=ON",
-                                found->scheme, found->option));
+        return fail(
+            errc::unsupported,
+            fmt::format("engine URL: this build leaves out '{}:': build with HOLDFAST_ENGINE_{}=ON",
+                        found->scheme, found->option));
     }
     auto engine = found->open(*where, options);
     if (!engine) return std::unexpected(std::move(engine.error()));

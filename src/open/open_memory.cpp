@@ -2,9 +2,10 @@
 //
 // memory: is an engine of one's own; memory:NAME is the one that everybody in this process shares
 // who opens the same NAME. A shared one lives as long as somebody has it open.
-#include "engine/memory/memory_engine.hpp"
-#include "engine/redis/command_lease_store.hpp"
+#include "driver/memory/memory_engine.hpp"
+#include "lease/commands/command_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/url_options.hpp"
 
 #include <map>
 #include <mutex>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // redis:, rediss:, redis+unix:, redis-sentinel: and redis-cluster:, with the options of the client
-// (include/holdfast/redis.hpp, redis_topology.hpp) and those of the locks: prefix, quarantine,
-// replicas, replica_wait.
-#include "engine/redis/command_lease_store.hpp"
+// (include/holdfast/redis/redis.hpp, redis_topology.hpp) and those of the locks: prefix,
+// quarantine, replicas, replica_wait.
+#include "lease/commands/command_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/url_options.hpp"
 
-#include <holdfast/redis_topology.hpp>
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
+#include <holdfast/redis/redis_topology.hpp>
 
 #include <charconv>
 #include <memory>

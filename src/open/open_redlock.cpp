@@ -4,14 +4,15 @@
 //
 //     redlock://[user[:password]@]h1[:6379],h2,h3,h4,h5[/db][?options]
 //
-// User, password, database and the options of the client (include/holdfast/redis.hpp) are the same
-// for all. Its own are prefix, quarantine, node_timeout and fence.
-#include "engine/quorum/quorum_lease_store.hpp"
-#include "engine/redis/command_lease_store.hpp"
+// User, password, database and the options of the client (include/holdfast/redis/redis.hpp) are the
+// same for all. Its own are prefix, quarantine, node_timeout and fence.
+#include "lease/commands/command_lease_store.hpp"
+#include "lease/quorum/quorum_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/url_options.hpp"
 
-#include <holdfast/redis.hpp>
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <fmt/format.h>
 

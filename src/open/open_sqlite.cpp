@@ -2,15 +2,16 @@
 //
 // sqlite:/path is a file that the processes of one machine share. Options: busy_timeout,
 // synchronous, create.
-#include "engine/sql/sql_lease_store.hpp"
-#include "engine/sqlite/sqlite_connection.hpp"
+#include "driver/sqlite/sqlite_connection.hpp"
+#include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/url_options.hpp"
 
 #ifdef HOLDFAST_HAS_SQLITE_COMMANDS
-#include "engine/sqlite/sqlite_commands.hpp"
+#include "driver/sqlite/sqlite_commands.hpp"
 #endif
 
-#include <holdfast/span_text.hpp>
+#include <holdfast/engine/span_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/concurrency_limiter.hpp>
 
+#include "command/script_call.hpp"
 #include "core/validity.hpp"
-#include "traffic/question.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::uint64_t left_of(std::uint32_t permits, std::int64_t out) {
 
 }  // namespace
 
-permit::permit(command_place where, std::string key, owner_token owner,
+permit::permit(command_access where, std::string key, owner_token owner,
                const concurrency_options& options, time_point until)
     : where_(std::move(where)),
       key_(std::move(key)),
@@ -86,7 +86,7 @@ bool permit::held() const noexcept {
 result<void> permit::renew() {
     if (!out_) return fail(errc::invalid_argument, "the permit was given back or moved from");
     const time_point sent = where_.engine()->time().now();
-    detail::question q(detail::traffic_scripts::all().stay, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().stay, 1, repeat::idempotent);
     q.word(key_);
     q.word(owner_.value());
     q.word(to_us(ttl_));
@@ -113,7 +113,7 @@ result<void> permit::release() && {
     return fail(errc::lease_lost, fmt::format("the permit of '{}' had run out", key_));
 }
 
-concurrency_limiter::concurrency_limiter(command_place where, concurrency_options options)
+concurrency_limiter::concurrency_limiter(command_access where, concurrency_options options)
     : where_(std::move(where)), options_(std::move(options)) {}
 
 result<admission> concurrency_limiter::enter(std::string_view key) {
@@ -124,7 +124,7 @@ result<admission> concurrency_limiter::enter(std::string_view key) {
     if (!fit) return std::unexpected(fit.error());
     std::string name(detail::kept_key(options_.prefix, key, detail::kept::permits).view());
     owner_token owner = owner_token::draw(where_.chance());
-    detail::question q(detail::traffic_scripts::all().enter, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().enter, 1, repeat::idempotent);
     q.word(name);
     q.word(owner.value());
     q.word(options_.permits);

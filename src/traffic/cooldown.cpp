@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holdfast/cooldown.hpp>
 
-#include "traffic/question.hpp"
+#include "command/script_call.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace holdfast {
 namespace {
 
-result<void> ready(const command_place& where, const cooldown_options& options,
+result<void> ready(const command_access& where, const cooldown_options& options,
                    std::string_view key) {
     return detail::first_failure(
         {detail::check_place(where), detail::check_span("window", options.window),
@@ -19,14 +19,14 @@ result<void> ready(const command_place& where, const cooldown_options& options,
 
 }  // namespace
 
-cooldown::cooldown(command_place where, cooldown_options options)
+cooldown::cooldown(command_access where, cooldown_options options)
     : where_(std::move(where)), options_(std::move(options)) {}
 
 result<decision> cooldown::take(std::string_view key) {
     if (auto fit = ready(where_, options_, key); !fit) return std::unexpected(fit.error());
     const detail::key_text name = detail::plain_key(options_.prefix, key);
     const std::string token = "cooldown:" + detail::draw_token(where_.chance());
-    detail::question q(detail::traffic_scripts::all().cooldown, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().cooldown, 1, repeat::idempotent);
     q.word(name.view());
     q.word(token);
     q.word(detail::to_ms(options_.window));
@@ -50,7 +50,7 @@ result<decision> cooldown::take(std::string_view key) {
 result<void> cooldown::clear(std::string_view key) {
     if (auto fit = ready(where_, options_, key); !fit) return fit;
     const detail::key_text name = detail::plain_key(options_.prefix, key);
-    detail::question q(detail::traffic_scripts::all().cooldown_clear, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().cooldown_clear, 1, repeat::idempotent);
     q.word(name.view());
     const auto gone = detail::ask(where_, q.as_command(), name.view(), options_.timeout);
     if (!gone) return std::unexpected(gone.error());

@@ -5,8 +5,8 @@
 // engine without messages is looked at as often as a waiter for a lock looks there.
 #include <holdfast/latch.hpp>
 
+#include "command/script_call.hpp"
 #include "core/validity.hpp"
-#include "traffic/question.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +58,8 @@ private:
 
 }  // namespace
 
-latch::latch(command_place where, std::string_view name, std::uint32_t count, latch_options options)
+latch::latch(command_access where, std::string_view name, std::uint32_t count,
+             latch_options options)
     : where_(std::move(where)),
       name_(name),
       key_(detail::kept_key(options.prefix, name_, detail::kept::latch).view()),
@@ -87,7 +88,7 @@ std::string latch::channel() const {
 result<latch::standing> latch::touch(std::uint32_t n, std::string_view round, keep life) {
     const std::string token = n == 0 && !round.empty() ? "" : detail::draw_token(where_.chance());
     const std::string told = channel();
-    detail::question q(detail::traffic_scripts::all().latch, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().latch, 1, repeat::idempotent);
     q.word(key_);
     q.word(count_);
     q.word(life == keep::prolong ? detail::to_ms(options_.life) : 0);
@@ -211,7 +212,7 @@ result<bool> latch::end_round(std::uint32_t next_count) {
     if (auto fit = ready(); !fit) return std::unexpected(fit.error());
     const std::string token = detail::draw_token(where_.chance());
     const std::string told = channel();
-    detail::question q(detail::traffic_scripts::all().latch_end, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().latch_end, 1, repeat::idempotent);
     q.word(key_);
     q.word(token);
     q.word(next_count);

@@ -2,8 +2,8 @@
 #include <holdfast/decision.hpp>
 #include <holdfast/limit.hpp>
 
+#include "command/script_call.hpp"
 #include "core/overloaded.hpp"
-#include "traffic/question.hpp"
 
 #include <fmt/format.h>
 

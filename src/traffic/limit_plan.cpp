@@ -123,7 +123,7 @@ std::int64_t limit_plan::signed_cost(limit_op op, std::uint64_t n) const noexcep
     return op == limit_op::give ? -cost(n) : cost(n);
 }
 
-void limit_plan::put_own(question& q, limit_op op, std::uint64_t n,
+void limit_plan::put_own(script_call& q, limit_op op, std::uint64_t n,
                          const request_extra& extra) const {
     if (kind_ == 'g') {
         q.word(signed_cost(op, n));
@@ -142,14 +142,14 @@ void limit_plan::put_own(question& q, limit_op op, std::uint64_t n,
     if (extra.until) q.word(*extra.until);
 }
 
-void limit_plan::put_told(question& q, std::uint64_t n) const {
+void limit_plan::put_told(script_call& q, std::uint64_t n) const {
     q.word(n);
     q.word(capacity_);
     q.word(window_);
     q.word("told");
 }
 
-void limit_plan::put_shared(question& q, limit_op op, std::uint64_t n) const {
+void limit_plan::put_shared(script_call& q, limit_op op, std::uint64_t n) const {
     q.word(std::string_view(&kind_, 1));
     if (kind_ == 'g') {
         q.word(signed_cost(op, n));

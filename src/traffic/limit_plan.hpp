@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traffic/question.hpp"
+#include "command/script_call.hpp"
 
 #include <holdfast/decision.hpp>
 #include <holdfast/limit.hpp>
@@ -51,11 +51,11 @@ public:
     [[nodiscard]] std::int64_t cost(std::uint64_t n) const noexcept;
 
     /// The ARGV of the rule's own script.
-    void put_own(question& q, limit_op op, std::uint64_t n, const request_extra& extra) const;
+    void put_own(script_call& q, limit_op op, std::uint64_t n, const request_extra& extra) const;
     /// A fixed window's, for a caller that knows when the window ends.
-    void put_told(question& q, std::uint64_t n) const;
+    void put_told(script_call& q, std::uint64_t n) const;
     /// The five ARGV of take_several.lua.
-    void put_shared(question& q, limit_op op, std::uint64_t n) const;
+    void put_shared(script_call& q, limit_op op, std::uint64_t n) const;
 
     /// When a block was charged, by the server's time in microseconds; nothing if it was not.
     [[nodiscard]] std::optional<std::int64_t> charged_at(const reply& answered) const;

@@ -104,7 +104,7 @@ void limiter_core::abandon_blocks() noexcept {
     if (!blocks_) return;
     for (const auto& rest : blocks_->drain()) {
         const key_text name = key_of(rest.key, 0);
-        question q(plans_.front().body(), 1, repeat::never);
+        script_call q(plans_.front().body(), 1, repeat::never);
         q.word(name.view());
         plans_.front().put_own(q, limit_op::give, rest.left, {.until = rest.server_end});
         command_engine& engine = *where_.engine();

@@ -21,7 +21,7 @@ bool is_away(const error& why) noexcept {
 
 }  // namespace
 
-limiter_core::limiter_core(command_place where, std::vector<limit> limits,
+limiter_core::limiter_core(command_access where, std::vector<limit> limits,
                            rate_limiter_options options, bool named)
     : where_(std::move(where)),
       limits_(std::move(limits)),
@@ -146,7 +146,7 @@ result<decision> limiter_core::take_together(std::string_view key, std::uint64_t
     const auto ask = [&](std::uint64_t total) {
         return ask_one(key, limit_op::take, total, {}, until);
     };
-    const auto [said, total, before] = company_.ask_for(key, n, least_capacity_, ask);
+    const auto [said, total, before] = coalescer_.ask_for(key, n, least_capacity_, ask);
     if (!said) return std::unexpected(said.error());
     auto whole = read_one(key, *said, limit_op::take, total, {});
     if (!whole || total == n) return whole;
@@ -218,7 +218,7 @@ result<limiter_core::heard> limiter_core::ask_one(std::string_view key, limit_op
     const limit_plan& plan = plans_.front();
     const key_text name = key_of(key, 0);
     const repeat again = op == limit_op::look ? repeat::idempotent : repeat::never;
-    question q(plan.body(), 1, again);
+    script_call q(plan.body(), 1, again);
     q.word(name.view());
     const time_point sent = where_.engine()->time().now();
     std::optional<duration> left;
@@ -251,8 +251,8 @@ result<decision> limiter_core::exchange_several(std::string_view key, limit_op o
                                                 std::uint64_t n) {
     add(count_.asked);
     std::array<key_text, most_limits> names;
-    question q(traffic_scripts::all().take_several, limits_.size(),
-               op == limit_op::look ? repeat::idempotent : repeat::never);
+    script_call q(traffic_scripts::all().take_several, limits_.size(),
+                  op == limit_op::look ? repeat::idempotent : repeat::never);
     for (std::size_t i = 0; i < limits_.size(); ++i) {
         names[i] = key_of(key, i);
         q.word(names[i].view());

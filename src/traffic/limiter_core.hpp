@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traffic/away_board.hpp"
-#include "traffic/company.hpp"
-#include "traffic/key_book.hpp"
+#include "traffic/coalescer.hpp"
+#include "traffic/decision_cache.hpp"
 #include "traffic/limit_plan.hpp"
 #include "traffic/local_share.hpp"
+#include "traffic/server_backoff.hpp"
 #include "traffic/token_blocks.hpp"
 
 #include <holdfast/rate_limiter.hpp>
@@ -26,7 +26,7 @@ namespace holdfast::detail {
 /// Thread safety: all members may be called from any thread.
 class limiter_core {
 public:
-    limiter_core(command_place where, std::vector<limit> limits, rate_limiter_options options,
+    limiter_core(command_access where, std::vector<limit> limits, rate_limiter_options options,
                  bool named);
 
     [[nodiscard]] result<decision> take(std::string_view key, std::uint64_t n);
@@ -75,18 +75,18 @@ private:
         counter.fetch_add(by, std::memory_order_relaxed);
     }
 
-    const command_place where_;
+    const command_access where_;
     const std::vector<limit> limits_;
     const rate_limiter_options options_;
     const bool named_;
     const result<void> good_;
     std::vector<limit_plan> plans_;
     std::uint64_t least_capacity_ = 0;
-    key_book book_;
+    decision_cache book_;
     std::optional<token_blocks> blocks_;
     std::optional<local_share> share_;
-    company<result<heard>> company_;
-    away_board away_;
+    coalescer<result<heard>> coalescer_;
+    server_backoff away_;
 
     struct counters {
         std::atomic<std::uint64_t> allowed = 0;

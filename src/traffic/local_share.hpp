@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "traffic/key_book.hpp"
+#include "traffic/decision_cache.hpp"
 
 #include <holdfast/decision.hpp>
 #include <holdfast/limit.hpp>

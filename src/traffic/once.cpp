@@ -6,8 +6,8 @@
 // was first.
 #include <holdfast/once.hpp>
 
+#include "command/script_call.hpp"
 #include "core/validity.hpp"
-#include "traffic/question.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ result<once_claim> read(const reply& seen, std::string_view key, const prepared&
 
 }  // namespace
 
-once::once(command_place where, once_options options)
+once::once(command_access where, once_options options)
     : where_(std::move(where)), options_(std::move(options)) {}
 
 result<void> once::ready() const {
@@ -154,7 +154,7 @@ result<void> once::record(const once_claim& claim, std::string_view text) {
     }
     const detail::key_text name = detail::plain_key(options_.prefix, claim.key);
     const std::string mark = mark_of(claim.token);
-    detail::question q(detail::traffic_scripts::all().once_record, 1, repeat::idempotent);
+    detail::script_call q(detail::traffic_scripts::all().once_record, 1, repeat::idempotent);
     q.word(name.view());
     q.word(mark);
     q.word(text);
@@ -171,7 +171,7 @@ result<void> once::forget(const once_claim& claim) {
     if (auto fit = owned(claim); !fit) return fit;
     const detail::key_text name = detail::plain_key(options_.prefix, claim.key);
     const std::string mark = mark_of(claim.token);
-    detail::question q(detail::traffic_scripts::all().once_forget, 1, repeat::never);
+    detail::script_call q(detail::traffic_scripts::all().once_forget, 1, repeat::never);
     q.word(name.view());
     q.word(mark);
     const auto gone = detail::ask(where_, q.as_command(), name.view(), options_.timeout);

@@ -5,9 +5,9 @@
 // after a pause. Whatever ends a try early sends UNWATCH, so that the connection can be lent again.
 #include <holdfast/optimistic.hpp>
 
+#include "command/script_call.hpp"
 #include "core/command_word.hpp"
 #include "core/validity.hpp"
-#include "traffic/question.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ constexpr std::size_t most_keys = 100;
 constexpr std::size_t most_writes = 1000;
 constexpr int most_attempts = 1000;
 
-result<void> check_call(const command_place& where, std::span<const std::string_view> keys,
+result<void> check_call(const command_access& where, std::span<const std::string_view> keys,
                         const optimistic_options& options) {
     if (keys.empty() || keys.size() > most_keys) {
         return fail(errc::invalid_argument,
@@ -85,7 +85,7 @@ void attempt::write(std::vector<std::string> words) {
 
 class optimistic_run {
 public:
-    optimistic_run(const command_place& where, std::span<const std::string_view> keys,
+    optimistic_run(const command_access& where, std::span<const std::string_view> keys,
                    const std::function<result<void>(attempt&)>& decide,
                    const optimistic_options& options)
         : engine_(*where.engine()),
@@ -187,7 +187,7 @@ private:
     const time_point give_up_;
 };
 
-result<std::vector<reply>> optimistic(const command_place& where,
+result<std::vector<reply>> optimistic(const command_access& where,
                                       std::span<const std::string_view> keys,
                                       const std::function<result<void>(attempt&)>& decide,
                                       const optimistic_options& options) {
@@ -195,7 +195,7 @@ result<std::vector<reply>> optimistic(const command_place& where,
     return optimistic_run(where, keys, decide, options).run();
 }
 
-result<std::vector<reply>> optimistic(const command_place& where,
+result<std::vector<reply>> optimistic(const command_access& where,
                                       std::initializer_list<std::string_view> keys,
                                       const std::function<result<void>(attempt&)>& decide,
                                       const optimistic_options& options) {

@@ -10,11 +10,11 @@ namespace holdfast {
 using detail::limit_op;
 using detail::limiter_core;
 
-rate_limiter::rate_limiter(command_place where, limit_rule rule, rate_limiter_options options)
+rate_limiter::rate_limiter(command_access where, limit_rule rule, rate_limiter_options options)
     : core_(std::make_unique<limiter_core>(std::move(where), std::vector<limit>{{"default", rule}},
                                            std::move(options), false)) {}
 
-rate_limiter::rate_limiter(command_place where, std::vector<limit> limits,
+rate_limiter::rate_limiter(command_access where, std::vector<limit> limits,
                            rate_limiter_options options)
     : core_(std::make_unique<limiter_core>(std::move(where), std::move(limits), std::move(options),
                                            true)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command.hpp>
+#include <holdfast/engine/command.hpp>
 
 /// The scripts of traffic control, as a server gets them: comments dropped, includes expanded.
 namespace holdfast::detail {

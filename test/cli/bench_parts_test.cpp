@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a measurement shows: its figures and its progress.
-#include "bench/figure.hpp"
-#include "bench/progress.hpp"
-#include "bench/stolen_time.hpp"
+#include "commands/bench/figure.hpp"
+#include "commands/bench/progress.hpp"
+#include "commands/bench/stolen_time.hpp"
 #include "display_width.hpp"
 
 #include <gmock/gmock.h>

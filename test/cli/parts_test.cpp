@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of the command line that only decide: no engine, no process, no clock.
+#include "commands/lock/lease_changes.hpp"
+#include "commands/lock/lease_text.hpp"
+#include "commands/top/frame.hpp"
+#include "commands/top/losses.hpp"
 #include "display_width.hpp"
 #include "json_text.hpp"
-#include "lock/lease_changes.hpp"
-#include "lock/lease_text.hpp"
 #include "printable.hpp"
 #include "rate_text.hpp"
 #include "time_text.hpp"
-#include "top/frame.hpp"
-#include "top/losses.hpp"
 
-#include <holdfast/span_text.hpp>
-#include <holdfast/suggest.hpp>
+#include <holdfast/engine/span_text.hpp>
+#include <holdfast/engine/suggest.hpp>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

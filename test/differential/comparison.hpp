@@ -3,7 +3,7 @@
 
 #include "differential/operation.hpp"
 
-#include <holdfast/reply.hpp>
+#include <holdfast/engine/reply.hpp>
 
 #include <cstdint>
 

@@ -28,7 +28,7 @@
 #include <string_view>
 
 #ifdef HOLDFAST_HAS_MEMORY_ENGINE
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 #endif
 
 namespace holdfast::test {

@@ -8,7 +8,7 @@
 #include "differential/command_grammar.hpp"
 
 #include <fmt/format.h>
-#include <holdfast/command.hpp>
+#include <holdfast/engine/command.hpp>
 
 #include <algorithm>
 #include <array>

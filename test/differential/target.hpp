@@ -5,7 +5,7 @@
 #include "support/raw_connection.hpp"
 #include "support/redis_server.hpp"
 
-#include <holdfast/command_engine.hpp>
+#include <holdfast/engine/command_engine.hpp>
 
 #include <functional>
 #include <memory>

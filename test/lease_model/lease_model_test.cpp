@@ -3,8 +3,8 @@
 // Random histories of readers, writers and permits on the embedded engine in virtual time: every
 // answer and every hand-over must be the model's.
 #include "lease_model/lease_model.hpp"
-#include "engine/memory/memory_engine.hpp"
-#include "engine/redis/command_lease_store.hpp"
+#include "driver/memory/memory_engine.hpp"
+#include "lease/commands/command_lease_store.hpp"
 
 #include <holdfast/entropy.hpp>
 #include <holdfast/virtual_clock.hpp>

@@ -2,7 +2,7 @@
 #include "core/command_keys.hpp"
 
 #include "core/hash_slot.hpp"
-#include "redis/redirect.hpp"
+#include "driver/redis/redirect.hpp"
 
 #include <gtest/gtest.h>
 

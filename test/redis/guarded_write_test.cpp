@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes that refuse an older fence: on Redis, on the embedded engine, and in SQL on SQLite.
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 #include "support/child_process.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
@@ -9,7 +9,7 @@
 #include "support/wait_for.hpp"
 
 #include <holdfast/guarded_write.hpp>
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

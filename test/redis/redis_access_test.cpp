@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ways in: TLS, unix socket, users and passwords, database, name.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 #include "support/tls_material.hpp"

@@ -2,7 +2,7 @@
 //
 // The steady way of a command through the sync face allocates nothing: counted, by replacing
 // operator new in this program.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Commands as Asio operations.
 #include <holdfast/asio.hpp>
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 

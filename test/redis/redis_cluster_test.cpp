@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A real cluster whose slots move and whose nodes die: what callers are told, and what is stored.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_cluster_group.hpp"
 #include "support/wait_for.hpp"

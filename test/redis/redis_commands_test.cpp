@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the Redis client does on a healthy server.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"

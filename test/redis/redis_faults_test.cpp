@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What callers are told when the way to the server breaks: one outcome each, in time, and true.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/fault_proxy.hpp"
 #include "support/free_port.hpp"

@@ -7,7 +7,7 @@
 #include "support/wait_for.hpp"
 
 #include <holdfast/holdfast.hpp>
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

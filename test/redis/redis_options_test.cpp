@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What URLs say, and that they never say it in public.
-#include <holdfast/redis.hpp>
-#include <holdfast/url.hpp>
+#include <holdfast/engine/url.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //
 // This program has a getaddrinfo() of its own, which answers for names that end with ".test": so
 // nothing is asked of a network, and a slow resolver is slow for exactly as long as a test wants.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"

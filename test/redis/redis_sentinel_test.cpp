@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Real failovers, with three sentinels: what callers are told, and who gets their writes.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_sentinel_group.hpp"
 #include "support/wait_for.hpp"

@@ -2,7 +2,7 @@
 //
 // Servers that are there and cannot serve: one that is loading its data, and one that does not read
 // what is sent to it.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"

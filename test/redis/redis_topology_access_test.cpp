@@ -2,7 +2,7 @@
 //
 // Ways in where there is more than one server: TLS and passwords, of the servers and of the
 // sentinels.
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include "support/redis_cluster_group.hpp"
 #include "support/redis_sentinel_group.hpp"

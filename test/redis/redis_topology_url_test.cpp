@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the URLs of Sentinel and Cluster say, and how they are refused.
-#include <holdfast/redis_topology.hpp>
+#include <holdfast/redis/redis_topology.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which clock a file has, for every way in which a process may find it.
-#include "engine/sqlite/clock_choice.hpp"
+#include "driver/sqlite/clock_choice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sql/name_book.hpp"
+#include "lease/tables/name_book.hpp"
 
 #include <holdfast/entropy.hpp>
 

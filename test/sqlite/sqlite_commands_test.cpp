@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands on keys in a file; what traffic control does on it is asked in test/traffic.
-#include "engine/sqlite/sqlite_commands.hpp"
+#include "driver/sqlite/sqlite_commands.hpp"
 #include "sqlite/store_on_file.hpp"
 #include "support/run_sql.hpp"
 #include "support/wait_for.hpp"
@@ -149,7 +149,7 @@ TEST_F(sqlite_keys, a_latch_is_looked_at_after_a_millisecond_and_then_every_50_m
     const auto mine = sqlite::make_sqlite_commands({.path = path()}, time, system_entropy());
     const latch_options options{.life = 1h};
     auto waiter = std::async(std::launch::async,
-                             [&] { return latch(command_place(mine), "all", 1, options).wait(); });
+                             [&] { return latch(command_access(mine), "all", 1, options).wait(); });
     std::vector<duration> pauses;
     for (time_point begun = time.now(); time.now() < begun + 10s;) {
         wait_for("it to sleep",
@@ -162,7 +162,7 @@ TEST_F(sqlite_keys, a_latch_is_looked_at_after_a_millisecond_and_then_every_50_m
     EXPECT_TRUE(std::ranges::is_sorted(pauses));
     wait_for("it to sleep", [&] { return time.waiting() == 1 && time.next_wake() > time.now(); });
     const auto other = sqlite::make_sqlite_commands({.path = path()}, time, system_entropy());
-    EXPECT_EQ(latch(command_place(other), "all", 1, options).count_down(), 0U);
+    EXPECT_EQ(latch(command_access(other), "all", 1, options).count_down(), 0U);
     time.advance(50ms);
     EXPECT_TRUE(waiter.get());
 }

@@ -2,7 +2,7 @@
 //
 // kill -9 at every system call of every statement, and at random under contention: exclusion and
 // fences hold, a change is whole or not there, and the next process just goes on.
-#include "engine/sqlite/sqlite_commands.hpp"
+#include "driver/sqlite/sqlite_commands.hpp"
 #include "sqlite/store_on_file.hpp"
 #include "support/run_sql.hpp"
 

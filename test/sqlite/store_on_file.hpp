@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/sql/sql_lease_store.hpp"
-#include "engine/sqlite/sqlite_connection.hpp"
+#include "driver/sqlite/sqlite_connection.hpp"
+#include "lease/tables/sql_lease_store.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command.hpp>
-#include <holdfast/reply.hpp>
+#include <holdfast/engine/command.hpp>
+#include <holdfast/engine/reply.hpp>
 
 #include <chrono>
 #include <cstdint>

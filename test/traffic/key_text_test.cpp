@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traffic/key_text.hpp"
+#include "command/key_text.hpp"
 #include "core/hash_slot.hpp"
 #include "core/own_keys.hpp"
 

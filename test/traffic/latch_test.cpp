@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command/key_text.hpp"
 #include "support/wait_for.hpp"
-#include "traffic/key_text.hpp"
 #include "traffic/traffic_ground.hpp"
 
 #include <holdfast/client.hpp>
@@ -158,7 +158,7 @@ TEST_P(latch_conformance, more_than_are_missing_cannot_arrive) {
 }
 
 TEST_P(latch_conformance, an_arrival_whose_answer_was_lost_counts_once) {
-    latch shaky(command_place(std::make_shared<shaky_engine>(ground_->engine())), "all", 2,
+    latch shaky(command_access(std::make_shared<shaky_engine>(ground_->engine())), "all", 2,
                 {.prefix = ground_->prefix()});
     EXPECT_EQ(shaky.count_down(), 1U);
     EXPECT_EQ(shaky.count_down(), 0U) << "also the last one";
@@ -225,7 +225,7 @@ TEST_P(latch_conformance, who_has_not_looked_since_it_opened_learns_that_it_did)
             }
         };
         // All of that happens after it has arrived, and before it looks.
-        latch mine(command_place(std::make_shared<shaky_engine>(
+        latch mine(command_access(std::make_shared<shaky_engine>(
                        ground_->engine(), shaky_engine::times::once, opens_and_ends)),
                    name, 2, {.prefix = ground_->prefix()});
         EXPECT_TRUE(mine.arrive_and_wait());
@@ -235,7 +235,7 @@ TEST_P(latch_conformance, who_has_not_looked_since_it_opened_learns_that_it_did)
 
 TEST_P(latch_conformance, a_reset_or_removal_whose_answer_was_lost_counts_once) {
     const auto shaky = [&](const std::function<void()>& meanwhile) {
-        return latch(command_place(std::make_shared<shaky_engine>(
+        return latch(command_access(std::make_shared<shaky_engine>(
                          ground_->engine(), shaky_engine::times::twice, meanwhile)),
                      "all", 2, {.prefix = ground_->prefix()});
     };
@@ -267,7 +267,7 @@ TEST_P(latch_conformance, bad_names_counts_and_options_are_refused_without_a_tri
     EXPECT_EQ(of(1).wait({.wait = -1s}).error(), errc::invalid_argument);
     EXPECT_EQ(of(1).arrive_and_wait(1, {.wait = -1s}).error(), errc::invalid_argument);
     EXPECT_EQ(of(1).try_wait(), false) << "and nothing was counted";
-    latch nowhere(command_place(std::shared_ptr<command_engine>()), "a", 1);
+    latch nowhere(command_access(std::shared_ptr<command_engine>()), "a", 1);
     EXPECT_EQ(nowhere.count_down().error(), errc::unsupported);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random operations for each rule, on the embedded engine in virtual time.
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 #include "traffic/model_duel.hpp"
 
 #include <holdfast/virtual_clock.hpp>
@@ -19,7 +19,7 @@ TEST_P(limiter_model, and_the_embedded_engine_agree_on_every_answer) {
     const std::shared_ptr<command_engine> engine =
         make_memory_engine({.time = &time, .chance = &chance});
     const duel_ground ground{
-        .where = command_place(engine, chance),
+        .where = command_access(engine, chance),
         .now_us = [&] { return time.wall().time_since_epoch().count(); },
         .advance_us = [&](std::int64_t us) { time.advance(std::chrono::microseconds(us)); },
     };

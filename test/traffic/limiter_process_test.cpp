@@ -9,7 +9,7 @@
 #include "support/wait_for.hpp"
 
 #include <holdfast/holdfast.hpp>
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <gtest/gtest.h>
 
@@ -167,7 +167,7 @@ TEST(a_limiter_whose_engine_is_away, asks_for_the_keys_of_servers_that_are_there
 TEST(once_over_a_bad_line, a_lost_answer_is_settled_by_asking_again) {
     redis_server server;
     const std::shared_ptr<command_engine> engine = open_redis(server.url()).value();
-    once processed{command_place(engine)};
+    once processed{command_access(engine)};
     const auto mine = processed.claim("m").value();
     // The same SET again, as the client repeats it when an answer was lost.
     const auto again = words("SET", "once:m", "once:" + mine.token, "NX", "GET", "PX", 60000);

@@ -6,7 +6,7 @@
 #include "support/temporary_directory.hpp"
 #include "traffic/model_duel.hpp"
 
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST_P(redis_limiter_model, and_a_real_redis_agree_on_every_answer) {
     const std::shared_ptr<command_engine> engine = open_redis(server.url()).value();
     ASSERT_EQ(server.raw("TIME").elements().at(0).text(), "1767229200");
     const duel_ground ground{
-        .where = command_place(engine),
+        .where = command_access(engine),
         .now_us = [&] { return time.us(); },
         .advance_us = [&](std::int64_t us) { time.advance(us); },
     };

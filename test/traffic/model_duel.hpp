@@ -31,7 +31,7 @@ inline void PrintTo(const duel_rule& rule, std::ostream* out) {
 
 /// An engine whose time the test moves.
 struct duel_ground {
-    command_place where;
+    command_access where;
     std::function<std::int64_t()> now_us;
     std::function<void(std::int64_t)> advance_us;
 };

@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(engines, cooldown_conformance, testing::ValuesIn(traffi
                          [](const auto& engine) { return engine.param.name; });
 
 TEST(traffic_control, answers_unsupported_on_an_engine_that_speaks_no_redis_commands) {
-    const command_place nowhere{std::shared_ptr<command_engine>()};
+    const command_access nowhere{std::shared_ptr<command_engine>()};
     EXPECT_EQ(once(nowhere).claim("k").error(), errc::unsupported);
     EXPECT_EQ(cooldown(nowhere).take("k").error(), errc::unsupported);
 }

@@ -2,7 +2,7 @@
 //
 // Random operations on the limit of those at work, on the embedded engine in virtual time, and on a
 // model that is a list of ends.
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 #include "traffic/model_duel.hpp"
 
 #include <holdfast/concurrency_limiter.hpp>
@@ -46,7 +46,7 @@ TEST(permit_model, and_the_embedded_engine_agree_on_every_answer) {
     seeded_entropy chance(1);
     const std::shared_ptr<command_engine> engine =
         make_memory_engine({.time = &time, .chance = &chance});
-    concurrency_limiter limiter(command_place(engine, chance), {.permits = permits, .ttl = ttl});
+    concurrency_limiter limiter(command_access(engine, chance), {.permits = permits, .ttl = ttl});
     seeded_entropy draw(42);
     const auto below = [&](std::uint64_t n) { return draw.below(n); };
     const auto now = [&] { return time.wall().time_since_epoch().count(); };

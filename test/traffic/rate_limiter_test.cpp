@@ -137,7 +137,7 @@ TEST_P(rate_limiter_conformance, what_is_given_back_too_late_is_not_given) {
         const auto name = detail::kept_key(ground_->prefix(), key, plan.kept_as());
         auto& engine = *where().engine();
         const auto give = [&](std::int64_t until) {
-            detail::question q(plan.body(), 1, repeat::never);
+            detail::script_call q(plan.body(), 1, repeat::never);
             q.word(name.view());
             plan.put_own(q, detail::limit_op::give, 10, {.until = until});
             const auto said = engine.execute(q.as_command(), engine.time().now() + 20s);

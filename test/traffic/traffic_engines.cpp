@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/memory/memory_engine.hpp"
-#include "engine/sqlite/sqlite_commands.hpp"
+#include "driver/memory/memory_engine.hpp"
+#include "driver/sqlite/sqlite_commands.hpp"
 #include "support/redis_cluster_group.hpp"
 #include "support/redis_sentinel_group.hpp"
 #include "support/redis_server.hpp"
 #include "support/temporary_directory.hpp"
 #include "traffic/traffic_ground.hpp"
 
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 #include <holdfast/virtual_clock.hpp>
 
 #include <thread>

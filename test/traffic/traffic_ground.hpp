@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_place.hpp>
+#include <holdfast/engine/command_access.hpp>
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ inline void PrintTo(const traffic_engine& engine, std::ostream* out) {
 
 class traffic_test : public testing::TestWithParam<traffic_engine> {
 protected:
-    [[nodiscard]] command_place where() { return command_place(ground_->engine()); }
+    [[nodiscard]] command_access where() { return command_access(ground_->engine()); }
     template <class... Words>
     reply raw(const Words&... list) {
         const auto asked = words(list...);

@@ -10,26 +10,28 @@ from .tree import Finding, line_of
 
 # A directory: those below it that it may include, directly. Every directory may include itself and
 # the public headers. The most specific directory that contains a file is the one that counts.
-ENGINE_BASE = ("src/core", "src/runtime", "src/engine")
-LIBRARY = ("src/core", "src/runtime", "src/engine", "src/engine/memory", "src/engine/quorum",
-           "src/engine/redis", "src/engine/sql", "src/engine/sqlite", "src/lock", "src/open",
-           "src/redis", "src/traffic")
+BASE = ("src/core", "src/runtime")
+LEASES = (*BASE, "src/command", "src/lease")
+LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
+           "src/driver/memory", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/open",
+           "src/process", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
     "src/runtime": ("src/core",),
-    "src/engine": ("src/core", "src/runtime"),  # what several engines share
-    "src/engine/memory": ENGINE_BASE,
-    "src/engine/quorum": ENGINE_BASE,
-    "src/engine/redis": ENGINE_BASE,
-    "src/engine/sql": ENGINE_BASE,
-    "src/engine/sqlite": (*ENGINE_BASE, "src/engine/memory", "src/engine/sql"),
-    "src/redis": ("src/core", "src/runtime"),
-    "src/lock": ("src/core", "src/runtime"),
-    "src/traffic": ("src/core", "src/runtime"),
+    "src/command": BASE,
+    "src/lease": BASE,  # what several ways to keep leases share
+    "src/lease/commands": LEASES,
+    "src/lease/quorum": LEASES,
+    "src/lease/tables": LEASES,
+    "src/driver/memory": BASE,
+    "src/driver/redis": BASE,
+    "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
+    "src/lock": BASE,
+    "src/traffic": (*BASE, "src/command"),
+    "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
-    "bench": LIBRARY,
-    "apps/holdfast": (*LIBRARY, "bench"),
+    "apps/holdfast": LIBRARY,
     "sim": LIBRARY,
     "fuzz": (*LIBRARY, "apps/holdfast"),
 }
@@ -37,20 +39,20 @@ LAYERS = {
 # Headers of other projects, by how their names begin: the only directories that may include them.
 # What is not listed may be included anywhere outside of include/, which a rule of its own keeps.
 OUTSIDE = {
-    "boost/asio": ("include", "bench", "apps/holdfast"),
-    "boost/": ("src/engine/memory",),
+    "boost/asio": ("include", "apps/holdfast"),
+    "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
-    "hiredis/": ("src/redis", "bench", "apps/holdfast", "fuzz"),
-    "lauxlib.h": ("src/engine/memory",),
-    "lua.h": ("src/engine/memory",),
-    "lualib.h": ("src/engine/memory",),
-    "luajit": ("src/engine/memory",),
-    "openssl/": ("src/redis",),
-    "sqlite3.h": ("src/engine/sqlite", "bench"),
+    "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
+    "lauxlib.h": ("src/driver/memory",),
+    "lua.h": ("src/driver/memory",),
+    "lualib.h": ("src/driver/memory",),
+    "luajit": ("src/driver/memory",),
+    "openssl/": ("src/driver/redis",),
+    "sqlite3.h": ("src/driver/sqlite", "apps/holdfast"),
 }
 
 # Where the compiler looks for "a/b.hpp", in turn.
-SEARCH = ("src/", "apps/holdfast/", "bench/", "sim/")
+SEARCH = ("src/", "apps/holdfast/", "sim/")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

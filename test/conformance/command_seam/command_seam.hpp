@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <holdfast/command_engine.hpp>
+#include <holdfast/engine/command_engine.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/command_seam/command_seam.hpp"
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 
 namespace holdfast::test {
 

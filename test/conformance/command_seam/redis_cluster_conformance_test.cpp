@@ -2,7 +2,7 @@
 #include "conformance/command_seam/command_seam.hpp"
 #include "support/redis_cluster_group.hpp"
 
-#include <holdfast/redis.hpp>
+#include <holdfast/redis/redis.hpp>
 
 namespace holdfast::test {
 namespace {

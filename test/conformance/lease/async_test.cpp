@@ -237,7 +237,7 @@ TEST_P(async_promise, thousands_wait_on_as_many_names_with_a_few_threads) {
         });
     }
     EXPECT_EQ(one.statistics().waiting, names);
-    EXPECT_LE(threads_now(), before + 16) << "the usher, and the engine's own for each node";
+    EXPECT_LE(threads_now(), before + 16) << "the async_driver, and the engine's own for each node";
     for (auto& one_held : held) ASSERT_TRUE(std::move(one_held).release());
     wait_for("all to be granted", [&] { return granted == names; }, 60s);
     EXPECT_EQ(one.statistics().acquired, names);

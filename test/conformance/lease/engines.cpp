@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/lease/testbed.hpp"
-#include "engine/memory/memory_engine.hpp"
-#include "engine/quorum/quorum_lease_store.hpp"
-#include "engine/redis/command_lease_store.hpp"
-#include "engine/sql/sql_lease_store.hpp"
-#include "engine/sqlite/sqlite_connection.hpp"
+#include "driver/memory/memory_engine.hpp"
+#include "driver/sqlite/sqlite_connection.hpp"
+#include "lease/commands/command_lease_store.hpp"
+#include "lease/quorum/quorum_lease_store.hpp"
+#include "lease/tables/sql_lease_store.hpp"
 
 #include "support/redis_cluster_group.hpp"
 #include "support/redis_sentinel_group.hpp"
@@ -12,7 +12,7 @@
 #include "support/run_sql.hpp"
 #include "support/temporary_directory.hpp"
 
-#include <holdfast/redis_topology.hpp>
+#include <holdfast/redis/redis_topology.hpp>
 #include <holdfast/virtual_clock.hpp>
 
 #include <algorithm>

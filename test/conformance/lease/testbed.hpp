@@ -2,7 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
-#include <holdfast/lease_store.hpp>
+#include <holdfast/engine/lease_store.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/redis/lease_commands.hpp"
-#include "core/text_room.hpp"
-#include "engine/redis/lease_scripts.hpp"
+#include "lease/commands/lease_commands.hpp"
+#include "core/text_arena.hpp"
+#include "lease/commands/lease_scripts.hpp"
 
 #include <holdfast/entropy.hpp>
 
@@ -18,8 +18,8 @@
 namespace holdfast {
 namespace {
 
-TEST(text_room, keeps_what_was_put_there_however_much_it_is) {
-    detail::text_room room;
+TEST(text_arena, keeps_what_was_put_there_however_much_it_is) {
+    detail::text_arena room;
     std::vector<std::string> wanted;
     std::vector<std::string_view> kept;
     for (int i = 0; i < 200; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/redis/lease_keys.hpp"
+#include "lease/commands/lease_keys.hpp"
 #include "core/hash_slot.hpp"
-#include "engine/redis/introduction.hpp"
+#include "lease/commands/client_label.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ TEST(hash_slot, is_the_one_redis_cluster_computes) {
 }
 
 TEST(lease_keys, are_the_plain_name_and_what_stands_beside_it) {
-    detail::text_room room;
+    detail::text_arena room;
     const auto keys = keys_of(room, "lock:", *lock_name::make("orders/42"), key_scope::server);
     EXPECT_EQ(keys.lock, "lock:orders/42");
     EXPECT_EQ(keys.line, "{lock:orders/42}:line");
@@ -33,7 +33,7 @@ TEST(lease_keys, are_the_plain_name_and_what_stands_beside_it) {
 TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
     for (const auto* name :
          {"a", "a{b}c", "{a}", "a}b", "{}a", "a{}b", "}{", "{", "}", "{{a}}", "a{b"}) {
-        detail::text_room room;
+        detail::text_arena room;
         const auto keys = keys_of(room, "lock:", *lock_name::make(name), key_scope::slot);
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.line)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.waiters)) << name;

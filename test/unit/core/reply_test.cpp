@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/command.hpp>
-#include <holdfast/reply.hpp>
+#include <holdfast/engine/command.hpp>
+#include <holdfast/engine/reply.hpp>
 
 #include <gmock/gmock.h>
 

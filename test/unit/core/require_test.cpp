@@ -2,8 +2,8 @@
 #include "core/require.hpp"
 
 #include <holdfast/client_statistics.hpp>
+#include <holdfast/engine/reply.hpp>
 #include <holdfast/entropy.hpp>
-#include <holdfast/reply.hpp>
 #include <holdfast/virtual_clock.hpp>
 
 #include <gtest/gtest.h>

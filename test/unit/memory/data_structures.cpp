@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine_fixture.hpp"
 
-#include "engine/memory/dict.hpp"
-#include "engine/memory/glob.hpp"
-#include "engine/memory/numbers.hpp"
-#include "engine/memory/sorted_set.hpp"
+#include "driver/memory/dict.hpp"
+#include "driver/memory/glob.hpp"
+#include "driver/memory/numbers.hpp"
+#include "driver/memory/sorted_set.hpp"
 
 #include <map>
 #include <set>

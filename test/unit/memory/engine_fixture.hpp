@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/memory_engine.hpp"
 
 #include <holdfast/virtual_clock.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Values as bytes: every value comes back as it was, and bytes that are no value are refused.
-#include "engine/memory/key_image.hpp"
-#include "engine/memory/memory_engine.hpp"
+#include "driver/memory/key_image.hpp"
+#include "driver/memory/memory_engine.hpp"
 
 #include <holdfast/entropy.hpp>
 #include <holdfast/virtual_clock.hpp>

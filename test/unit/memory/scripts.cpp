@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/memory/lua_host.hpp"
+#include "driver/memory/lua_host.hpp"
 #include "engine_fixture.hpp"
 
 namespace holdfast::memory_test {

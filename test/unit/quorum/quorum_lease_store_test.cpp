@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quorum/quorum_lease_store.hpp"
+#include "lease/quorum/quorum_lease_store.hpp"
 
 #include "quorum_of.hpp"
 

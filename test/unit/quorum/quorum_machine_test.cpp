@@ -2,7 +2,7 @@
 #include "quorum_of.hpp"
 
 #include "core/validity.hpp"
-#include "engine/quorum/quorum_report.hpp"
+#include "lease/quorum/quorum_report.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/quorum/quorum_machine.hpp"
+#include "lease/quorum/quorum_machine.hpp"
 
 #include <gtest/gtest.h>
 

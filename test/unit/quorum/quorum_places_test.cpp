@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quorum/quorum_places.hpp"
+#include "lease/quorum/quorum_owners.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ protected:
     std::vector<fencing_token> undone() { return places.renew(who, t0).undone; }
 
     seeded_entropy chance{7};
-    const quorum_places::asker who{owner_token::draw(chance), *lock_name::make("job")};
-    quorum_places places{3, chance};
+    const quorum_owners::asker who{owner_token::draw(chance), *lock_name::make("job")};
+    quorum_owners places{3, chance};
     std::uint64_t look = 0;
 };
 

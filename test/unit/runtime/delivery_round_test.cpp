@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <holdfast/delivery_round.hpp>
+#include <holdfast/engine/delivery_round.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/give_way.hpp"
+#include "runtime/adaptive_yield.hpp"
 
 #include <holdfast/virtual_clock.hpp>
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/bench/file_by_hand.hpp"
+
+#ifdef HOLDFAST_BENCH_SQLITE
+#include "commands/bench/sqlite_pairs.hpp"
+#endif
+
+#include <holdfast/engine/url.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::app {
+
+std::string synchronous_of(const std::string& engine_url) {
+    const auto parsed = parse_url(engine_url);
+    if (!parsed) return "normal";
+    const auto found = std::ranges::find(parsed->options, "synchronous",
+                                         &std::pair<std::string, std::string>::first);
+    return found == parsed->options.end() ? "normal" : found->second;
+}
+
+#ifdef HOLDFAST_BENCH_SQLITE
+
+namespace {
+
+std::string file_beside(const bench_engine& engine) {
+    return (engine.directory.path() / "by_hand.db").string();
+}
+
+}  // namespace
+
+result<bench::pairs_result> pairs_by_hand_in_a_file(const bench_engine& engine,
+                                                    const bench::pairs_options& wanted) {
+    return bench::pairs_by_sqlite(file_beside(engine),
+                                  {.pairs = wanted, .synchronous = synchronous_of(engine.url)});
+}
+
+result<bench::pairs_result> counts_by_hand_in_a_file(const bench_engine& engine,
+                                                     const bench::pairs_options& wanted, int keys) {
+    return bench::counts_by_sqlite(
+        file_beside(engine), {.pairs = wanted, .synchronous = synchronous_of(engine.url)}, keys);
+}
+
+#else
+
+result<bench::pairs_result> pairs_by_hand_in_a_file(const bench_engine&,
+                                                    const bench::pairs_options&) {
+    return fail(errc::unsupported, "this program was built without SQLite");
+}
+
+result<bench::pairs_result> counts_by_hand_in_a_file(const bench_engine&,
+                                                     const bench::pairs_options&, int) {
+    return fail(errc::unsupported, "this program was built without SQLite");
+}
+
+#endif
+
+}  // namespace holdfast::app

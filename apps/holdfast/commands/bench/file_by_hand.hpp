@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "commands/bench/bench_engine.hpp"
+#include "commands/bench/raw_pairs.hpp"
+
+#include <string>
+
+/// What measurements of a SQLite file compare with: prepared statements as one would write them by
+/// hand, on another file in the same place.
+namespace holdfast::app {
+
+/// What `synchronous` the engine's file has, by its URL: "normal" or "full".
+[[nodiscard]] std::string synchronous_of(const std::string& engine_url);
+
+/// A lock in a file as one would write it by hand, beside the engine's file.
+/// Errors: unsupported, if this program was built without SQLite.
+[[nodiscard]] result<bench::pairs_result> pairs_by_hand_in_a_file(
+    const bench_engine& engine, const bench::pairs_options& wanted);
+
+/// The same of a rate limit: a count and its window for each of `keys`.
+[[nodiscard]] result<bench::pairs_result> counts_by_hand_in_a_file(
+    const bench_engine& engine, const bench::pairs_options& wanted, int keys);
+
+}  // namespace holdfast::app

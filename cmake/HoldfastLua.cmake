@@ -1,0 +1,22 @@
+# holdfast_embed_lua(<out> scripts/<name>.lua... [INCLUDED scripts/<name>.lua...])
+#
+# Makes scripts/<name>.inc in the build directory from scripts/<name>.lua of this directory, with what
+# it includes (EmbedLua.cmake), and lists the files in <out> for the library's sources.
+function(holdfast_embed_lua out)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDED")
+  list(TRANSFORM arg_INCLUDED PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(embedded)
+  foreach(file IN LISTS arg_UNPARSED_ARGUMENTS)
+    get_filename_component(name ${file} NAME_WE)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set(expanded ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    set(literal ${CMAKE_CURRENT_BINARY_DIR}/scripts/${name}.inc)
+    add_custom_command(OUTPUT ${literal} BYPRODUCTS ${expanded}
+      COMMAND ${CMAKE_COMMAND} -D SCRIPT=${source} -D OUT=${expanded} -D EMBED=${literal}
+              -P ${PROJECT_SOURCE_DIR}/cmake/EmbedLua.cmake
+      DEPENDS ${source} ${arg_INCLUDED} ${PROJECT_SOURCE_DIR}/cmake/EmbedLua.cmake
+      VERBATIM)
+    list(APPEND embedded ${literal})
+  endforeach()
+  set(${out} ${embedded} PARENT_SCOPE)
+endfunction()

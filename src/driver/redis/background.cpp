@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/redis/background.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::redis {
+
+background::background(clock& time, duration period, std::function<void()> look)
+    : time_(time), period_(period), look_(std::move(look)), next_look_(time.now() + period) {}
+
+background::~background() {
+    stop();
+}
+
+void background::start() {
+    const std::scoped_lock guard(mutex_);
+    if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { serve(); });
+}
+
+void background::look_soon(duration rest) {
+    {
+        const std::scoped_lock guard(mutex_);
+        time_point when = time_.now();
+        if (looked_at_ != time_point::min()) when = std::max(when, looked_at_ + rest);
+        if (when >= next_look_) return;
+        next_look_ = when;
+        changed_.notify_all();
+    }
+    start();
+}
+
+void background::later(time_point when, call put_off) {
+    {
+        const std::scoped_lock guard(mutex_);
+        if (!stopping_) {
+            calls_.emplace(when, std::move(put_off));
+            changed_.notify_all();
+        }
+    }
+    if (put_off) return put_off();
+    start();
+}
+
+bool background::pause_until(time_point when) {
+    std::unique_lock held(mutex_);
+    while (!stopping_ && time_.now() < when) time_.wait_until(held, changed_, when);
+    return !stopping_;
+}
+
+void background::stop() {
+    std::multimap<time_point, call> rest;
+    {
+        const std::scoped_lock guard(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+        rest.swap(calls_);
+    }
+    if (thread_.joinable()) thread_.join();
+    for (auto& [when, put_off] : rest) put_off();
+}
+
+void background::serve() {
+    std::unique_lock held(mutex_);
+    while (!stopping_) {
+        const time_point now = time_.now();
+        if (!calls_.empty() && calls_.begin()->first <= now) {
+            call due = std::move(calls_.extract(calls_.begin()).mapped());
+            held.unlock();
+            due();
+            held.lock();
+            continue;
+        }
+        if (now >= next_look_) {
+            looked_at_ = now;
+            next_look_ = now + period_;
+            held.unlock();
+            look_();
+            held.lock();
+            continue;
+        }
+        const time_point wake =
+            calls_.empty() ? next_look_ : std::min(next_look_, calls_.begin()->first);
+        time_.wait_until(held, changed_, wake);
+    }
+}
+
+}  // namespace holdfast::redis
