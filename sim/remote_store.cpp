@@ -353,8 +353,8 @@ void remote_store::hear_grant(unsigned epoch, const std::string& text) {
     if (epoch != ear_.epoch || !handler_) return;
     const auto given = parse_grant(text);
     if (!given) return;
-    // No replica has confirmed a hand-over yet: its waiter asks again, as command_lease_store does.
-    handed_over told = *given;
+    // No replica has confirmed a handoff yet: its waiter asks again, as command_lease_store does.
+    handed_off told = *given;
     if (options_.replicas > 0) told.ttl = duration::zero();
     handler_(told);
 }

@@ -93,7 +93,7 @@ void furnish(house& all) {
     // Answered by read_words(); here it is for the list, the manual and the completions.
     CLI::App* const help = top.add_subcommand("help", "Show what a command takes");
     help->add_option("COMMAND");
-    help->footer("Example:\n  holdfast help lock break\n");
+    help->footer("Example:\n  holdfast help lock evict\n");
     top.footer(examples);  // the last: commands that were added after it would have it too
 }
 

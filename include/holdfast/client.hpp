@@ -158,7 +158,7 @@ public:
     [[nodiscard]] result<std::optional<lease_info>> inspect(std::string_view name);
 
     /// Takes a name from whoever holds it, also from another program, and hands it to the next in
-    /// line. For operators: the holder is not asked. Its lease is lost for the reason `broken`,
+    /// line. For operators: the holder is not asked. Its lease is lost for the reason `evicted`,
     /// with these words (1 to 200 bytes); it learns that at once if it listens, else at its next
     /// renewal, and works on until then. Answers how many held it.
     /// Errors: invalid_argument (the name, the reason), unsupported, unavailable; outcome_unknown:

@@ -35,8 +35,8 @@ struct duration_histogram {
 /// Leases lost, by reason (see loss_reason).
 struct loss_counts {
     std::uint64_t expired = 0;
-    std::uint64_t taken = 0;
-    std::uint64_t broken = 0;
+    std::uint64_t missing = 0;
+    std::uint64_t evicted = 0;
     std::uint64_t max_hold = 0;
     std::uint64_t closed = 0;
 };
@@ -49,14 +49,14 @@ struct waiting_counts {
 };
 
 struct client_statistics {
-    std::uint64_t acquired = 0;     ///< Leases granted to us.
-    std::uint64_t waited = 0;       ///< … of these, after standing in line.
-    std::uint64_t handed_over = 0;  ///< … of these, woken by a hand-over that already was ours.
-    std::uint64_t passed_on = 0;    ///< … of these, passed on inside this client.
-    std::uint64_t refused = 0;      ///< Acquires that ended busy, timed out or cancelled.
-    std::uint64_t failed = 0;       ///< Acquires that ended with the engine's trouble.
-    std::uint64_t released = 0;     ///< Given back by release() or a destructor.
-    std::uint64_t renewed = 0;      ///< Renewals that succeeded.
+    std::uint64_t acquired = 0;          ///< Leases granted to us.
+    std::uint64_t waited = 0;            ///< … of these, after standing in line.
+    std::uint64_t handed_off = 0;        ///< … of these, woken by a handoff that already was ours.
+    std::uint64_t passed_on = 0;         ///< … of these, passed on inside this client.
+    std::uint64_t refused = 0;           ///< Acquires that ended busy, timed out or cancelled.
+    std::uint64_t failed = 0;            ///< Acquires that ended with the engine's trouble.
+    std::uint64_t released = 0;          ///< Given back by release() or a destructor.
+    std::uint64_t renewed = 0;           ///< Renewals that succeeded.
     std::uint64_t renewal_failures = 0;  ///< Renewals that did not (each is retried).
     /// How often an engine's clock was found to have been set, forward or back.
     std::uint64_t clock_steps = 0;

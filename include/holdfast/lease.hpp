@@ -39,8 +39,8 @@ enum class loss_reason : std::uint8_t {
     none,
     expired,   ///< Could not be renewed before its deadline (cut off, paused, engine away), or the
                ///< engine's clock was set forward (clock_step_policy::lose).
-    taken,     ///< The engine says that it is not ours: deleted, or forgotten.
-    broken,    ///< Someone took it away with client::evict(): see loss_text().
+    missing,   ///< The engine says that it is not ours: deleted, or forgotten.
+    evicted,   ///< Someone took it away with client::evict(): see loss_text().
     max_hold,  ///< Held for as long as `max_hold` allows.
     closed,    ///< The client was closed.
     forked     ///< This is a child of the process that holds it.
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] lease_status status() const noexcept;
     [[nodiscard]] loss_reason reason() const noexcept;
 
-    /// The words of whoever took it away; empty unless the reason is `broken`.
+    /// The words of whoever took it away; empty unless the reason is `evicted`.
     [[nodiscard]] std::string loss_text() const;
 
     /// Gives it back and says how that went. In any case the lease is over here. One that was lost

@@ -30,11 +30,11 @@ namespace holdfast {
 
 /// How a lease came to be ours.
 enum class grant_path : std::uint8_t {
-    at_once,      ///< Nobody else held it.
-    looked,       ///< Waited, and found it free when it looked.
-    handed_over,  ///< Waited, and the release before made it ours.
-    passed_on,    ///< Waited behind another of this client, which passed it on.
-    adopted       ///< Came from another process, by client::adopt().
+    at_once,     ///< Nobody else held it.
+    looked,      ///< Waited, and found it free when it looked.
+    handed_off,  ///< Waited, and the release before made it ours.
+    passed_on,   ///< Waited behind another of this client, which passed it on.
+    adopted      ///< Came from another process, by client::adopt().
 };
 
 [[nodiscard]] std::string_view to_string(grant_path path) noexcept;
@@ -79,7 +79,7 @@ struct lost_event {
     lock_name name;
     fencing_token fence;
     loss_reason reason;
-    std::string text;  ///< The words of whoever took it away, if it was `broken`.
+    std::string text;  ///< The words of whoever took it away, if it was `evicted`.
 };
 
 /// A renewal found that the engine's clock was set, as far as our own can tell.

@@ -166,7 +166,7 @@ acquire_machine::action acquire_machine::on_look_again(time_point now) {
 // a grant above all that had been given at that look came after it, and is believed from the moment
 // before the look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
 // answers the same grant, renewed.
-acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
+acquire_machine::action acquire_machine::on_handoff(const handed_off& given, time_point now) {
     if (given.ttl == duration::zero()) return ask(now);
     const bool stale = latest_.value != 0 && given.fence <= latest_;
     if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
@@ -177,7 +177,7 @@ acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, 
                         .believed_until = end,
                         .renew_at = renew_at(not_before_, given.ttl, plan_.drift),
                         .waited = true,
-                        .handed_over = true}};
+                        .handed_off = true}};
 }
 
 acquire_machine::action acquire_machine::on_cancel(time_point now) {

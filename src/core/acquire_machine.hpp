@@ -16,14 +16,14 @@
 ///       │  ╰──busy, not waiting────────────────────▶ finish(busy)
 ///       busy                      ╭──look── time to look, or told to
 ///       ▼                         ▼
-///     waiting ──handed over (asks again if little of the grant is left)──▶ finish(grant)
+///     waiting ──handed off (asks again if little of the grant is left)──▶ finish(grant)
 ///       │
 ///       time is up, or cancelled, or the engine's answer came too late
 ///       ▼
 ///     leaving ─────────────────────────────────────▶ finish(why)
 ///
 /// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
-/// believed from the moment before the request that it answers was sent, and a handed-over one from
+/// believed from the moment before the request that it answers was sent, and a handed-off one from
 /// the moment before the last answered look, which its fence proves it came after; whatever ends
 /// without a grant either has left the line or says in `finish::leftover` that the leaving must go
 /// on in the background.
@@ -56,7 +56,7 @@ struct grant {
     time_point believed_until;
     time_point renew_at;
     bool waited = false;
-    bool handed_over = false;
+    bool handed_off = false;
     bool adopted = false;
 };
 
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] action start(time_point now);
     [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
     [[nodiscard]] action on_wake(time_point now);
-    [[nodiscard]] action on_hand_over(const handed_over& given, time_point now);
+    [[nodiscard]] action on_handoff(const handed_off& given, time_point now);
     [[nodiscard]] action on_look_again(time_point now);
     [[nodiscard]] action on_cancel(time_point now);
 

@@ -109,7 +109,7 @@ bool keeper_book::refused(lease_state& lease, std::string_view why) {
     if (lease.turning && why.empty()) return false;
     take(lease.place);
     lease.loss_text = why;
-    return lease.end(lease_status::lost, why.empty() ? loss_reason::taken : loss_reason::broken);
+    return lease.end(lease_status::lost, why.empty() ? loss_reason::missing : loss_reason::evicted);
 }
 
 void keeper_book::begin_turn(lease_state& lease) {

@@ -65,7 +65,7 @@ acquisition::action acquisition::on_event(const waiter::event& event) {
     return next(
         std::visit(overloaded{
                        [&](waiter::time_is_up) { return machine_->on_wake(now); },
-                       [&](const handed_over& given) { return machine_->on_hand_over(given, now); },
+                       [&](const handed_off& given) { return machine_->on_handoff(given, now); },
                        [&](look_again) { return machine_->on_look_again(now); },
                        [&](waiter::cancelled) { return machine_->on_cancel(now); },
                        [&](waiter::closed) { return machine_->on_cancel(now); },

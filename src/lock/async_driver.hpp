@@ -25,7 +25,7 @@
 ///
 /// An operation is an operation: steps that say what to do next and never wait. Its first step and
 /// its first request are the caller's own; from then on only the async driver's thread touches it.
-/// Whatever happens to it (an answer, a hand-over, its turn, a cancel) is left in the async
+/// Whatever happens to it (an answer, a handoff, its turn, a cancel) is left in the async
 /// driver's inbox from whichever thread it happened on; the moments to look again are timers here.
 /// So ten thousand that wait cost one thread, and no engine's thread ever runs a user's code.
 ///

@@ -76,7 +76,7 @@ void lock_runtime::give_back_lost(const lease_state& over) {
     if (mutation("lost_is_not_given_back")) return;
     const loss_reason why = over.reason.load();
     const bool perhaps_there =
-        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::taken;
+        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::missing;
     if (!perhaps_there || clock_.now() >= over.gone_by()) return;
     static_cast<void>(
         keeper_->leave_in_background({over.name, over.owner, over.mode}, over.gone_by()));

@@ -38,7 +38,7 @@ private:
 
 error lock_runtime::found_lost(lease_state& state) {
     keeper_->forget(state);
-    if (state.end(lease_status::lost, loss_reason::taken)) report_->lost(state);
+    if (state.end(lease_status::lost, loss_reason::missing)) report_->lost(state);
     if (state.occupies_line) lines_.end_turn(state);
     return {errc::lease_lost,
             fmt::format("'{}' was not ours any more when it was to be shared", state.name.value())};

@@ -31,12 +31,12 @@ client_label this_program() {
 std::string why_lost(const lease_state& over) {
     const loss_reason why = over.reason.load();
     const std::string_view word = to_string(why);
-    return why == loss_reason::broken ? fmt::format("{}, {}", word, over.loss_text)
-                                      : std::string(word);
+    return why == loss_reason::evicted ? fmt::format("{}, {}", word, over.loss_text)
+                                       : std::string(word);
 }
 
 /// What the user chose for this holding. One that is not renewed and runs for less than its ttl,
-/// because it was handed over or passed on, is made to run for the whole ttl at `now`, once.
+/// because it was handed off or passed on, is made to run for the whole ttl at `now`, once.
 void choose(lease_state& state, const acquire_options& options, time_point now) {
     state.drift = options.drift;
     state.listener = options.listener;
@@ -158,12 +158,12 @@ result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& give
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(given.believed_until, state->hold_end);
     state->renew_at = given.renew_at;
-    choose(*state, options, given.handed_over ? now : time_point::max());
+    choose(*state, options, given.handed_off ? now : time_point::max());
     if (!keeper_->keep(state)) {
         leave_in_background(plan);
         return std::unexpected(closed_error());
     }
-    const grant_path waited = given.handed_over ? grant_path::handed_over : grant_path::looked;
+    const grant_path waited = given.handed_off ? grant_path::handed_off : grant_path::looked;
     const grant_path alone = given.adopted ? grant_path::adopted : grant_path::at_once;
     report_->acquired(*state, now - asked, given.waited ? waited : alone);
     return lease(shared_from_this(), std::move(state));
@@ -244,8 +244,8 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
         const bool late = clock_.now() >= state.deadline.load();
-        const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::taken;
-        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::broken,
+        const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::missing;
+        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::evicted,
                                  std::move(end.evicted));
     }
     if (end.leftover) {
@@ -352,8 +352,8 @@ result<clock_comparison> lock_runtime::compare_clocks() {
 
 client_statistics lock_runtime::statistics() const {
     const loss_counts lost{.expired = count_->lost_expired,
-                           .taken = count_->lost_taken,
-                           .broken = count_->lost_broken,
+                           .missing = count_->lost_missing,
+                           .evicted = count_->lost_evicted,
                            .max_hold = count_->lost_max_hold,
                            .closed = count_->lost_closed};
     const waiting_counts waiting{.exclusive = count_->waiting[0],
@@ -361,7 +361,7 @@ client_statistics lock_runtime::statistics() const {
                                  .permit = count_->waiting[2]};
     return {.acquired = count_->acquired,
             .waited = count_->waited,
-            .handed_over = count_->handed_over,
+            .handed_off = count_->handed_off,
             .passed_on = count_->passed_on,
             .refused = count_->refused,
             .failed = count_->failed,
@@ -369,7 +369,7 @@ client_statistics lock_runtime::statistics() const {
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
             .clock_steps = count_->clock_steps,
-            .lost = lost.expired + lost.taken + lost.broken + lost.max_hold + lost.closed,
+            .lost = lost.expired + lost.missing + lost.evicted + lost.max_hold + lost.closed,
             .held = keeper_->size(),
             .waiting = waiting.exclusive + waiting.shared + waiting.permit,
             .least_slack = count_->least_slack,

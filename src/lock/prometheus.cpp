@@ -119,8 +119,8 @@ void losses(exposition& out, const loss_counts& lost) {
         out.sample("leases_lost_total", fmt::format("reason=\"{}\"", reason), count);
     };
     one("expired", lost.expired);
-    one("taken", lost.taken);
-    one("broken", lost.broken);
+    one("missing", lost.missing);
+    one("evicted", lost.evicted);
     one("max_hold", lost.max_hold);
     one("closed", lost.closed);
 }
@@ -143,8 +143,8 @@ result<std::string> to_prometheus(const client_statistics& seen,
     exposition out(labels);
     out.counter("leases_acquired_total", seen.acquired, "Leases granted.");
     out.counter("leases_waited_total", seen.waited, "Leases granted after standing in line.");
-    out.counter("leases_handed_over_total", seen.handed_over,
-                "Leases that the release before handed over.");
+    out.counter("leases_handed_off_total", seen.handed_off,
+                "Leases that the release before handed off.");
     out.counter("leases_passed_on_total", seen.passed_on,
                 "Leases passed on inside the process, without a trip.");
     out.counter("acquires_refused_total", seen.refused,

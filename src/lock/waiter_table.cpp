@@ -50,7 +50,7 @@ void waiter::wake() {
     if (signal_ != nullptr && poller_ != std::this_thread::get_id()) signal_->raise();
 }
 
-void waiter::hand_over(const handed_over& given) {
+void waiter::handoff(const handed_off& given) {
     const std::scoped_lock guard(mutex_);
     given_ = given;
     wake();
@@ -100,9 +100,9 @@ waiter_table::seat::~seat() {
 
 void waiter_table::hear(const lease_push& push) {
     const std::scoped_lock guard(mutex_);
-    if (const auto* given = std::get_if<handed_over>(&push)) {
+    if (const auto* given = std::get_if<handed_off>(&push)) {
         const auto found = waiters_.find(given->owner);
-        if (found != waiters_.end()) found->second->hand_over(*given);
+        if (found != waiters_.end()) found->second->handoff(*given);
         return;
     }
     if (!std::holds_alternative<look_again>(push)) return;

@@ -346,7 +346,7 @@ class Bench(Case):
                 (("raw", "--hold", "1ms"), "--hold: nobody waits"),
                 (("locks", "--pause", "1ms"), "--pause: nobody waits"),
                 (("locks", "--tasks", "2", "--names", "2"), "no call for coroutines"),
-                (("handoff", "--rate", "5"), "--rate: a name is handed over when it is let go"),
+                (("handoff", "--rate", "5"), "--rate: a name is handed off when it is let go"),
                 (("handoff", "--kind", "shared"), "say --readers N"),
                 (("handoff", "--hold", "1h"), "--hold is too long: a round takes 1s"),
                 (("handoff", "--pause", "1s"), "--pause is too long: a round takes 1s"),

@@ -43,7 +43,7 @@ class CommandLine(Case):
                             ("help_lock_ls", ["lock", "ls", "--help"]),
                             ("help_lock_show", ["lock", "show", "--help"]),
                             ("help_lock_watch", ["lock", "watch", "--help"]),
-                            ("help_lock_break", ["lock", "break", "--help"]),
+                            ("help_lock_evict", ["lock", "evict", "--help"]),
                             ("help_lock_wait", ["lock", "wait", "--help"]),
                             ("help_limit", ["limit", "--help"]),
                             ("help_limit_take", ["limit", "take", "--help"]),
@@ -85,7 +85,7 @@ class CommandLine(Case):
         shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page.stdout,
                                capture_output=True, text=True, check=True)
         self.assertEqual(shown.stderr, "")
-        for part in ("holdfast run NAME", "holdfast lock break NAME", "--busy-code N", "NO_COLOR",
+        for part in ("holdfast run NAME", "holdfast lock evict NAME", "--busy-code N", "NO_COLOR",
                      "holdfast limit take KEY", "EXIT STATUS"):
             self.assertIn(part, shown.stdout)
 
@@ -102,7 +102,7 @@ class CommandLine(Case):
 
     def test_bash_completes_commands_options_and_choices(self):
         self.assertEqual(self.complete("lo"), ["lock"])
-        self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "break", "wait", "-h",
+        self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "evict", "wait", "-h",
                                                      "--help"])
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
@@ -152,7 +152,7 @@ class CommandLine(Case):
                  "--engine takes a value: --engine URL"),
                 (("lock", "ls", "--format="), "--format takes a value: --format text|json"),
                 (("lock", "show"), "NAME is required: holdfast lock show NAME [options]"),
-                (("lock", "break", "a"), "--reason is required: say --reason TEXT"),
+                (("lock", "evict", "a"), "--reason is required: say --reason TEXT"),
                 (("limit", "take", "a"), "--rate is required: say --rate N/TIME"),
                 (("limit", "take", "a", "b", "--rate", "1/s"), "what to do with 'b'"),
                 (("bench", "locks", "--threads", "2", "--tasks", "2"),

@@ -125,9 +125,9 @@ class Locks:
         held = self.hold("a")
         hear = self.watch()
         self.assertEqual(hear()["change"], "held")
-        self.ask("lock", "break", "a", "--reason", "web3 \u202egone", "-y")
+        self.ask("lock", "evict", "a", "--reason", "web3 \u202egone", "-y")
         told, after = hear(), hear()
-        self.assertEqual((told["change"], told["reason"]), ("broken", "web3 \u202egone"))
+        self.assertEqual((told["change"], told["reason"]), ("evicted", "web3 \u202egone"))
         self.assertEqual(told["lease"]["holders"][0]["pid"], held.pid)
         self.assertEqual((after["change"], after["lease"]["holders"]), ("free", []))
         again = self.hold("a")
@@ -139,9 +139,9 @@ class Locks:
         self.hold("a")
         watch = self.start("lock", "watch", "--every", "20ms", HOLDFAST_ENGINE=self.engine.url)
         self.assertIn("  held        a  sh on ", watch.stdout.readline())
-        self.ask("lock", "break", "a", "--reason", "why \u202enot", "-y")
+        self.ask("lock", "evict", "a", "--reason", "why \u202enot", "-y")
         self.assertRegex(watch.stdout.readline(),
-                         r"  broken      a  taken from sh on .*\): why \\u202enot\n")
+                         r"  evicted      a  evicted sh on .*\): why \\u202enot\n")
         self.assertRegex(watch.stdout.readline(), r"  free        a\n")
 
     def test_permits_are_numbers_in_json_and_one_who_leaves_is_told(self):
@@ -185,31 +185,31 @@ class Locks:
 
     def test_break_asks_and_a_no_changes_nothing(self):
         self.hold("a")
-        self.expect(self.ask("lock", "break", "a", "--reason", "x"), USAGE, "",
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x"), USAGE, "",
                     "holdfast: nobody is there to be asked: say --yes\n")
-        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        term = Terminal("lock", "evict", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
         term.read_until(lambda text: "[y/N]" in text, "it asks")
         self.assertRegex(term.text, r"'a' is held by sh on \S+ \(\d+\)")
         term.type("n\n")
         self.assertEqual(term.end(), FAILURE)
         self.assertEqual(len(self.listed("a")), 1)
-        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        term = Terminal("lock", "evict", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
         term.read_until(lambda text: "[y/N]" in text, "it asks")
         term.type("y\n")
         self.assertEqual(term.end(), SUCCESS)
-        self.assertIn("a: taken from 1 holder", term.text)
+        self.assertIn("a: evicted 1 holder", term.text)
         self.assertEqual(self.listed("a"), [])
 
     def test_break_hands_the_name_to_the_next_in_line(self):
         self.hold("a")
         waits = self.stand_in_line("a")
-        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS,
-                    "a: taken from 1 holder\n")
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x", "-y"), SUCCESS,
+                    "a: evicted 1 holder\n")
         self.assertEqual(waits.wait(30), SUCCESS)
-        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
 
     def test_a_command_that_ends_before_it_hears_of_a_break_still_learns_why(self):
-        done = self.ask("run", "a", "--", ground.PROGRAM, "lock", "break", "a", "--reason", "tea",
+        done = self.ask("run", "a", "--", ground.PROGRAM, "lock", "evict", "a", "--reason", "tea",
                         "-y")
         self.assertEqual(done.returncode, LOST, done.stderr)
         self.assertIn("tea", done.stderr)

@@ -206,9 +206,9 @@ class Run:
         held = self.start_it("a", "--ttl", "3s", "--", "sh", "-c",
                              f"echo $$ > {self.work}/pid; exec sleep 1000")
         self.pids("pid")
-        broken = holdfast("lock", "break", "a", "--reason", "web3 is gone", "--yes",
+        evicted = holdfast("lock", "evict", "a", "--reason", "web3 is gone", "--yes",
                           HOLDFAST_ENGINE=self.engine.url)
-        self.expect(broken, SUCCESS, "a: taken from 1 holder\n")
+        self.expect(evicted, SUCCESS, "a: evicted 1 holder\n")
         self.assertEqual(held.wait(30), LOST)
         self.assertIn('"web3 is gone"', held.stderr.read())
 
@@ -276,9 +276,9 @@ class Run:
         waiting = self.start_it("g", "--cooldown", "4s", "--wait", "60s", "--ttl", "1s", "--",
                                 "touch", str(begun))
         wait_until(lambda: not self.is_free("g"), "it holds, and waits for the cooldown")
-        broken = holdfast("lock", "break", "g", "--yes", "--reason", "a test",
+        evicted = holdfast("lock", "evict", "g", "--yes", "--reason", "a test",
                           HOLDFAST_ENGINE=self.engine.url)
-        self.assertEqual(broken.returncode, SUCCESS, broken.stderr)
+        self.assertEqual(evicted.returncode, SUCCESS, evicted.stderr)
         self.assertEqual(waiting.wait(60), LOST)
         self.assertFalse(begun.exists())
 

@@ -216,7 +216,7 @@ TEST_F(redis_lease, of_several_names_that_are_let_go_each_has_an_outcome_of_its_
     EXPECT_EQ(said.error(), errc::lease_lost);
     EXPECT_NE(said.error().detail.find("'gone'"), std::string::npos) << said.error().detail;
     EXPECT_TRUE(waiter.get());
-    EXPECT_EQ(two.statistics().handed_over, 1U) << "it was told, and did not have to look";
+    EXPECT_EQ(two.statistics().handed_off, 1U) << "it was told, and did not have to look";
     EXPECT_EQ(server.raw("EXISTS", "lock:kept"), reply::integer(0));
     EXPECT_EQ(server.raw("GET", "lock:taken").text(), "another program's");
 }
@@ -391,7 +391,7 @@ TEST_F(redis_lease, the_documented_permissions_are_enough) {
     test::wait_for("a renewal", [&] { return a.statistics().renewed > 0; });
     EXPECT_TRUE(std::move(held).release());
     EXPECT_TRUE(next.get());
-    EXPECT_EQ(b.statistics().handed_over, 1U);
+    EXPECT_EQ(b.statistics().handed_off, 1U);
     EXPECT_TRUE(a.acquire_all({"x", "y"}, brief()).value().release());
     EXPECT_EQ(server.raw("ACL", "LOG"), reply::array({})) << "something was denied";
 }

@@ -183,7 +183,7 @@ TEST_F(sqlite_kill, while_someone_stands_in_line) {
         held, [&](auto& store) { must(ask_of(store, waiting(acquiring("job", b))).has_value()); });
 }
 
-TEST_F(sqlite_kill, while_a_name_is_handed_over) {
+TEST_F(sqlite_kill, while_a_name_is_handed_off) {
     kill_everywhere(held_and_waited_for, [&](auto& store) {
         must(ask_of(store, ask::release{named("job"), a, {}}).has_value());
     });

@@ -70,10 +70,10 @@ TEST_F(sqlite_people, more_permits_than_there_are_is_a_wrong_call) {
 
 TEST_F(sqlite_people, an_evicted_holder_learns_why_and_the_next_one_holds) {
     std::mutex guard;
-    std::vector<handed_over> heard;
+    std::vector<handed_off> heard;
     two->on_push([&](const lease_push& push) {
         const std::scoped_lock lock(guard);
-        heard.push_back(std::get<handed_over>(push));
+        heard.push_back(std::get<handed_off>(push));
     });
     const auto a = owner();
     const auto b = owner();

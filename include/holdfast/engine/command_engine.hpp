@@ -107,7 +107,7 @@ public:
 
     /// Instead of sleeping until a push comes: hears them on this thread, and calls the handlers of
     /// all subscriptions here, until it is over or `until` has come. That spares the waiter to be
-    /// woken by the engine's own thread, which is half of what a hand-over costs.
+    /// woken by the engine's own thread, which is half of what a handoff costs.
     /// False: the engine's thread hears them, now and until further notice; so sleep.
     [[nodiscard]] virtual bool hear_pushes(const push_wait& wait);
 

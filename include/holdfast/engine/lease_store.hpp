@@ -27,7 +27,7 @@ namespace holdfast {
 
 /// Pushed by the engine: the lease was handed to this waiter, at some moment after the waiter's
 /// last answered look, for `ttl` from that moment. A `ttl` of zero: nothing is held yet, ask now.
-struct handed_over {
+struct handed_off {
     owner_token owner;
     fencing_token fence;
     duration ttl;
@@ -43,7 +43,7 @@ struct evicted {
 /// Pushed by the engine: something may have been missed, so every waiter should look now.
 struct look_again {};
 
-using lease_push = std::variant<handed_over, look_again, evicted>;
+using lease_push = std::variant<handed_off, look_again, evicted>;
 
 /// What an engine can do, known before the call.
 struct capabilities {

@@ -313,7 +313,7 @@ void link::lead(pending_request& own, channel& c, bool writes) {
             break;
         }
     }
-    hand_over(c);
+    pass_reading(c);
     await(own);
 }
 
@@ -330,7 +330,7 @@ void link::retire_before(time_point moment, const server_address* spared) {
     nudge_.raise();
 }
 
-void link::hand_over(channel& c) {
+void link::pass_reading(channel& c) {
     const lock held(mutex_);
     const bool idle = c.flying_commands == 0 && (queue_.empty() || current_ != &c);
     if (idle && !c.retired) {
@@ -358,7 +358,7 @@ void link::leave_unread(channel& c) {
             return;
         }
     }
-    hand_over(c);
+    pass_reading(c);
 }
 
 void link::poke_reader(channel& c) noexcept {

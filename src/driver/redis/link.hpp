@@ -157,7 +157,7 @@ private:
     void lead(pending_request& own, channel& c, bool writes);
     void set_off(lock& held);
     [[nodiscard]] bool withdraw(pending_request& t);
-    void hand_over(channel& c);
+    void pass_reading(channel& c);
     void leave_unread(channel& c);
     void poke_reader(channel& c) noexcept;
     [[nodiscard]] bool in_company() const noexcept;

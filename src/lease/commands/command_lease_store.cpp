@@ -350,14 +350,14 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
     send(one, *engine_);
 }
 
-// A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks
+// A handoff is written by whoever released, and no replica has confirmed it yet: its waiter asks
 // again, by a lane.
 void command_lease_store::on_push(push_handler handler) {
     channels_.on_push([this, tell = std::move(handler)](const lease_push& push) {
         talked_.store(engine_->time().now(), std::memory_order_relaxed);
         if (lanes_ == nullptr) return tell(push);
         lease_push told = push;
-        if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
+        if (auto* given = std::get_if<handed_off>(&told)) given->ttl = duration::zero();
         tell(told);
     });
 }

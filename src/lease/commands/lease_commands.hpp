@@ -48,7 +48,7 @@ namespace holdfast {
 struct command_lease_options {
     /// Before every name, so that `lock:N` is the key. May be empty.
     std::string prefix = "lock:";
-    /// How long a hand-over stays the waiter's own without a word from it. Longer than the longest
+    /// How long a handoff stays the waiter's own without a word from it. Longer than the longest
     /// look, so that a live waiter always learns in time; short, because a dead one blocks that
     /// long.
     duration claim = std::chrono::seconds(2);

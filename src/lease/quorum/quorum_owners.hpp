@@ -18,8 +18,8 @@
 /// which some node carries out only then.
 ///
 /// A waiter stands in the line of every node, but each line is its own: the nodes may name
-/// different waiters, and if each handed over what it has, nobody would have a majority. So no node
-/// hands over; it tells the first in its line that the name is free there. A waiter that a majority
+/// different waiters, and if each handed off what it has, nobody would have a majority. So no node
+/// hands off; it tells the first in its line that the name is free there. A waiter that a majority
 /// tells this goes at once. One that fewer tell comes a little later, by chance; the more often it
 /// came in vain, the later, so that a node which is free alone (it has forgotten the holder's
 /// lease, say) does not make all of them run. Whoever was told nothing looks within a second.

@@ -288,7 +288,7 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
 
 // A push is a hint. What a node has missed, a look finds.
 void quorum_rounds::hear(std::size_t node, const lease_push& push) {
-    const auto* told = std::get_if<handed_over>(&push);
+    const auto* told = std::get_if<handed_off>(&push);
     if (told == nullptr) return;
     const auto hint = places_.hear(node, told->owner);
     if (!hint) return;
@@ -301,7 +301,7 @@ void quorum_rounds::hear(std::size_t node, const lease_push& push) {
 }
 
 void quorum_rounds::tell_waiter(const owner_token& owner) {
-    if (tell_push_) tell_push_(handed_over{owner, {}, duration::zero()});
+    if (tell_push_) tell_push_(handed_off{owner, {}, duration::zero()});
 }
 
 }  // namespace holdfast::detail

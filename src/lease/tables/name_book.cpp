@@ -105,7 +105,7 @@ void name_book::resize(std::uint32_t permits) {
                                             .until = now_ + resized_for,
                                             .since = now_,
                                             .changed = true});
-    hand_over();
+    handoff();
 }
 
 std::uint32_t name_book::ahead_of(const party* waiter) const {
@@ -167,7 +167,7 @@ result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener
     if (asked.barge) {
         if (fits(asked.mode)) take(asked, self);
     } else {
-        hand_over(waits ? &asked : nullptr);
+        handoff(waits ? &asked : nullptr);
         if (!waits && !anyone(stand::waits) && fits(asked.mode)) take(asked, self);
     }
     if (const party* mine = find(asked.owner, stand::holds)) {
@@ -191,7 +191,7 @@ result<lease_reply> name_book::repeat(party& holder, const ask::acquire& asked) 
     holder.until = std::max(holder.until, now_ + micros(asked.ttl));
     holder.changed = true;
     const auto fence = static_cast<std::uint64_t>(holder.fence);
-    hand_over();
+    handoff();
     return answer::granted{{fence}, asked.ttl};
 }
 
@@ -268,7 +268,7 @@ void name_book::tell_to_look(const party& waiter) {
 
 // Who is next learns from its own look when the new lease is over. One that is shorter than the
 // time between two looks could begin and end unseen: then the next one is told to look.
-void name_book::hand_over(const ask::acquire* me) {
+void name_book::handoff(const ask::acquire* me) {
     bool brief = false;
     for (party& p : parties_) {
         if (p.gone || p.at != stand::waits) continue;
@@ -330,7 +330,7 @@ lease_reply name_book::release(const ask::release& asked) {
         return answer::lost{past != nullptr ? past->reason : std::string()};
     }
     holder->gone = true;
-    hand_over();
+    handoff();
     return answer::released{true};
 }
 
@@ -339,7 +339,7 @@ lease_reply name_book::leave(const ask::leave& asked) {
     party* holder = find(asked.owner, stand::holds);
     if (waiter != nullptr) waiter->gone = true;
     if (holder != nullptr) holder->gone = true;
-    if (waiter != nullptr || holder != nullptr) hand_over();
+    if (waiter != nullptr || holder != nullptr) handoff();
     return answer::released{waiter != nullptr || holder != nullptr};
 }
 
@@ -374,12 +374,12 @@ std::uint32_t name_book::evict(std::string_view reason) {
         p.changed = true;
         ++count;
     }
-    hand_over();
+    handoff();
     return count;
 }
 
 void name_book::settle() {
-    hand_over();
+    handoff();
 }
 
 }  // namespace holdfast::sql

@@ -72,7 +72,7 @@ struct party {
 /// To be told once the transaction is committed.
 struct note {
     listener_id to;
-    handed_over push;
+    handed_off push;
 };
 
 class name_book {
@@ -118,7 +118,7 @@ private:
     void drop_dead();
     void join_line(const ask::acquire& asked, const listener_id& self);
     /// Gives the name along the line; `me` gets what it asked for instead of a claim.
-    void hand_over(const ask::acquire* me = nullptr);
+    void handoff(const ask::acquire* me = nullptr);
     bool offer(party& waiter);
     void tell_to_look(const party& waiter);
     void hold(party& who, std::int64_t until, std::int64_t spare);

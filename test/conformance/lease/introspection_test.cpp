@@ -163,10 +163,10 @@ TEST_P(introspection, a_holder_that_is_evicted_learns_it_with_the_reason_at_its_
     bed->pass(ttl / 3 + 1ms);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.status(), lease_status::lost);
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "deploy of the 12th");
     EXPECT_EQ(one.statistics().lost, 1U);
-    EXPECT_EQ(one.statistics().lost_by_reason.broken, 1U);
+    EXPECT_EQ(one.statistics().lost_by_reason.evicted, 1U);
 }
 
 TEST_P(introspection, evicting_hands_the_name_to_the_next_in_line_with_a_larger_fence) {
@@ -190,7 +190,7 @@ TEST_P(introspection, a_holder_that_listens_learns_of_its_eviction_without_a_ren
     const auto held = waits.get().value();  // by waiting it has come to listen
     EXPECT_EQ(two.evict("job", "make room"), 1U);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "make room");
 }
 
@@ -240,7 +240,7 @@ TEST_P(introspection, an_observer_hears_why_a_lease_was_broken) {
     });
     EXPECT_EQ(heard[0].text, "second");
     EXPECT_EQ(heard[1].text, "first");
-    EXPECT_EQ(heard[1].reason, loss_reason::broken);
+    EXPECT_EQ(heard[1].reason, loss_reason::evicted);
 }
 
 HOLDFAST_ON_EVERY_ENGINE(introspection);

@@ -70,8 +70,8 @@ protected:
     /// Those told that they hold it now, as soon as there are so many.
     std::vector<owner_token> told(party& who, std::size_t count) {
         std::vector<owner_token> all;
-        wait_for("hand-overs", [&] {
-            for (const handed_over& given : who.heard()) all.push_back(given.owner);
+        wait_for("handoffs", [&] {
+            for (const handed_off& given : who.heard()) all.push_back(given.owner);
             return all.size() >= count;
         });
         EXPECT_EQ(all.size(), count);

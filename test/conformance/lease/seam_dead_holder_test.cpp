@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a holder blocks that is gone: for its ttl, also if it had the name by a hand-over, and
+// How long a holder blocks that is gone: for its ttl, also if it had the name by a handoff, and
 // also if the first in line is stopped.
 #include "conformance/lease/seam_fixture.hpp"
 
@@ -46,7 +46,7 @@ protected:
         for (;;) {
             const time_point now = bed->time().now();
             const bool told = std::ranges::any_of(
-                where.heard(), [&](const handed_over& push) { return push.owner == who; });
+                where.heard(), [&](const handed_off& push) { return push.owner == who; });
             if (told || now >= look) {
                 const auto said = where.send(wanted(who, ttl, ask::when_busy::stand_in_line));
                 if (granted(said)) return bed->time().now() - since;
@@ -57,7 +57,7 @@ protected:
     }
 };
 
-TEST_P(lease_seam_dead_holder, blocks_for_its_ttl_after_a_hand_over) {
+TEST_P(lease_seam_dead_holder, blocks_for_its_ttl_after_a_handoff) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     ASSERT_GT(stand(one, b, brief), 0s);
     const duration look = stand(two, c, ttl);

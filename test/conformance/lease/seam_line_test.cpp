@@ -108,7 +108,7 @@ TEST_P(lease_seam_line, lets_nobody_overtake_the_line_after_a_holder_died) {
     EXPECT_EQ(two.next_push().owner, b);
 }
 
-TEST_P(lease_seam_line, takes_back_a_hand_over_that_is_not_claimed) {
+TEST_P(lease_seam_line, takes_back_a_handoff_that_is_not_claimed) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     two.stand_in_line(job, b);
@@ -181,7 +181,7 @@ TEST_P(lease_seam_line, lets_one_that_barges_take_a_free_name_before_the_line) {
     ASSERT_TRUE(one.release(job, a));
     const auto told = two.next_push();
     EXPECT_EQ(told.owner, b);
-    EXPECT_EQ(told.ttl, duration::zero()) << "it is free, not handed over";
+    EXPECT_EQ(told.ttl, duration::zero()) << "it is free, not handed off";
     auto quicker = plain(job, c);
     quicker.barge = true;
     EXPECT_TRUE(granted(one.send(quicker)));
@@ -205,9 +205,9 @@ TEST_P(lease_seam_line, lets_a_fair_one_wait_behind_one_that_barges) {
     EXPECT_TRUE(busy(two.acquire(job, c, ask::when_busy::stand_in_line, place.ticket)));
     ASSERT_TRUE(granted(two.send(barging)));
     ASSERT_TRUE(two.release(job, b));
-    std::vector<handed_over> all;
+    std::vector<handed_off> all;
     const auto given = [&] { return !all.empty() && all.back().owner == c; };
-    wait_for("a hand-over to the fair one", [&] {
+    wait_for("a handoff to the fair one", [&] {
         std::ranges::copy(two.heard(), std::back_inserter(all));
         return given();
     });

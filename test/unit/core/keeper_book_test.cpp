@@ -43,13 +43,13 @@ TEST_F(book_test, a_lease_that_was_taken_away_is_found_by_its_owner_and_broken_o
     const auto held = lease();
     EXPECT_EQ(book.find(held->owner), held);
     EXPECT_TRUE(book.refused(*held, "make room"));
-    EXPECT_EQ(held->reason.load(), loss_reason::broken);
+    EXPECT_EQ(held->reason.load(), loss_reason::evicted);
     EXPECT_EQ(held->loss_text, "make room");
     EXPECT_FALSE(book.refused(*held, "again"));
     EXPECT_EQ(held->loss_text, "make room");
     EXPECT_EQ(book.find(held->owner), nullptr);
     EXPECT_TRUE(book.refused(*other)) << "without a word it was taken";
-    EXPECT_EQ(other->reason.load(), loss_reason::taken);
+    EXPECT_EQ(other->reason.load(), loss_reason::missing);
 }
 
 TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
@@ -157,7 +157,7 @@ TEST_F(book_test, what_the_engine_refuses_is_lost_at_once) {
     static_cast<void>(due(book_start + 10s));
     EXPECT_TRUE(book.refused(*held));
     EXPECT_FALSE(book.refused(*held));
-    EXPECT_EQ(held->reason.load(), loss_reason::taken);
+    EXPECT_EQ(held->reason.load(), loss_reason::missing);
     EXPECT_EQ(book.size(), 0U);
 }
 

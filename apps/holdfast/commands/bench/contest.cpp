@@ -48,7 +48,7 @@ float microseconds(duration length) {
     return static_cast<float>(length.count()) / 1000.0F;
 }
 
-// Only who was in line when the last holder let go has timed a hand-over.
+// Only who was in line when the last holder let go has timed a handoff.
 void note_handoff(contest_table& table, contest_notes& mine, time_point asked, time_point got) {
     const std::int64_t released = table.all().released_at.load();
     if (released <= count_of(asked)) return;

@@ -285,7 +285,7 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
     add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
     add_refusal(*words, "--rate",
-                "a name is handed over when it is let go; --hold and --pause pace it");
+                "a name is handed off when it is let go; --hold and --pause pace it");
     words->footer(
         std::string("Example:\n"
                     "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n") +

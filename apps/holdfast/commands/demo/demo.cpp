@@ -51,7 +51,7 @@ class story {
 public:
     explicit story(const terminal& out) : out_(out), told_(out, clock_) {}
 
-    void hand_over();
+    void handoff();
     void lost_lease();
 
 private:
@@ -130,7 +130,7 @@ void story::write(fencing_token fence, std::string_view value) {
     say(actor::store, bar::idle, fmt::format("\"{}\" with that fence: taken", value));
 }
 
-void story::hand_over() {
+void story::handoff() {
     told_.chapter("1  Two programs want \"orders/42\"; one at a time, first come, first served");
     lease held = take(ana_, 30s);
     const fencing_token first = held.fence();
@@ -148,7 +148,7 @@ void story::hand_over() {
               fmt::format("woken by the release and the owner already, {:.3f} ms later, fence {}",
                           in_ms(when - released), next.fence().value));
     must(next.held() && next.fence() > first, "the next holder's fence is larger");
-    must(ben_.statistics().handed_over == 1, "the release itself hands the name over");
+    must(ben_.statistics().handed_off == 1, "the release itself hands the name over");
     write(next.fence(), "then ben was");
     must(std::move(next).release().has_value(), "the holder releases what it holds");
     say(actor::ben, bar::idle, "gives it back");
@@ -197,7 +197,7 @@ exit_code run_demo() {
     fmt::print("Holdfast on the embedded engine, memory: (the same code runs on redis://).\n");
     try {
         story told(out);
-        told.hand_over();
+        told.handoff();
         told.lost_lease();
     } catch (const not_as_told& e) {
         std::fflush(stdout);

@@ -119,7 +119,7 @@ findings try_a_lease(client on, const trial_plan& plan) {
         found.push_back(std::move(*trouble));
     } else {
         found.push_back({level::good, "lease", plan.where,
-                         "a lease was granted, handed over and given back", ""});
+                         "a lease was granted, handed off and given back", ""});
     }
     return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// holdfast lock break: takes a name from whoever holds it.
+// holdfast lock evict: takes a name from whoever holds it.
 //
 // The holder is told, not asked: until it hears of it, it works on, and only its fence stops it. So
 // a person is shown whom it hits, and asked.
@@ -30,7 +30,7 @@ struct break_options {
 
 // Asks on stderr, so that the answer's echo and our words stay out of a pipe.
 bool agrees(const lease_info& seen) {
-    fmt::print(stderr, "'{}' is held by {}. It may be at work still: break it? [y/N] ",
+    fmt::print(stderr, "'{}' is held by {}. It may be at work still: evict it? [y/N] ",
                printable(seen.name), show_holders(seen));
     std::string answer;
     std::getline(std::cin, answer);
@@ -58,7 +58,7 @@ exit_code break_it(const break_options& options) {
     if (*taken == 0) {
         fmt::print("{}: free\n", printable(options.name));
     } else {
-        fmt::print("{}: taken from {} holder{}\n", printable(options.name), *taken,
+        fmt::print("{}: evicted {} holder{}\n", printable(options.name), *taken,
                    *taken == 1 ? "" : "s");
     }
     return exit_code::success;
@@ -68,7 +68,7 @@ exit_code break_it(const break_options& options) {
 
 void add_lock_break(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<break_options>();
-    CLI::App* words = to.add_subcommand("break", "Take a name from whoever holds it");
+    CLI::App* words = to.add_subcommand("evict", "Take a name from whoever holds it");
     words->add_option("NAME", options->name, "Which")->required();
     words->add_option("--reason", options->reason, "Told to the holder")
         ->type_name("TEXT")
@@ -77,7 +77,7 @@ void add_lock_break(CLI::App& to, command_list& all) {
     add_engine_options(*words, options->engine);
     words->footer(
         "Example:\n"
-        "  holdfast lock break orders/42 --reason \"web3 is gone\"\n"
+        "  holdfast lock evict orders/42 --reason \"web3 is gone\"\n"
         "\n"
         "The holder works on until it hears of it: at its next renewal at the latest, a third of "
         "its ttl. Let the resource check the fence.\n"

@@ -10,12 +10,12 @@
 namespace holdfast::app {
 
 void add_lock(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("lock", "Who holds what: look, wait, break");
+    CLI::App* words = to.add_subcommand("lock", "Who holds what: look, wait, evict");
     words->footer(
         "Examples:\n"
         "  holdfast lock ls orders/\n"
         "  holdfast lock show orders/42 --format json\n"
-        "  holdfast lock break orders/42 --reason \"web3 is gone\"\n");
+        "  holdfast lock evict orders/42 --reason \"web3 is gone\"\n");
     add_lock_ls(*words, all);
     add_lock_show(*words, all);
     add_lock_watch(*words, all);

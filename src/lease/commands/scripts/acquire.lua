@@ -112,7 +112,7 @@ end
 
 --@include boot.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 
 local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local waits, claim, turns = ARGV[4] ~= '', ARGV[6], tonumber(ARGV[12])
@@ -129,7 +129,7 @@ local function again_alone(state)
     end
     state.kind, state.fence, state.left = kind, fence, math.max(state.left, ttl)
     if kind == 's' and state.marked and quarantine_left(server_time()) == 0 then
-        hand_over(state)
+        handoff(state)
     end
     settle(state)
     return {1, fence}
@@ -199,10 +199,10 @@ if quarantine > 0 then
     if not state.kind and not waits then return {3, quarantine, run} end
 elseif not foreign then
     state.marked = true
-    if hand_over(state, waits and owner) and fits(state, kind, permits, most) then
+    if handoff(state, waits and owner) and fits(state, kind, permits, most) then
         forget(owner)
         local given = grant(state)
-        if kind ~= 'x' then hand_over(state) end
+        if kind ~= 'x' then handoff(state) end
         settle(state)
         return given
     end

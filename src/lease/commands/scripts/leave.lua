@@ -13,7 +13,7 @@ local owner = ARGV[1]
 --@include boot.lua
 --@include line.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 --@include next.lua
 
 local found = redis.call('ZREM', line, owner)

@@ -5,7 +5,7 @@
 --
 --   line             sorted set: owner -> ticket (who came first)
 --   waiters ':' who  string, gone when its place is not kept any more: "claim spare want channel":
---                    for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell
+--                    for how long a handoff stays its own unheard (ms; 0: do not hand off, tell
 --                    it to come and ask), fences to reserve, what it wants ("x1/1" exclusively,
 --                    "s1/1" shared, "p2/5" two permits of five), where to tell it
 --

@@ -21,7 +21,7 @@ local slack = 3000
 local left = redis.call('PTTL', lock)
 
 -- What its value does not say yet, for people. If nothing has renewed it, what its ttl has lost is
--- what it was held for; one that was handed over has had less, a claim, and has hardly begun.
+-- what it was held for; one that was handed off has had less, a claim, and has hardly begun.
 local number, since, mark = string.match(held, '^(%d*)(@?%d*)(%+?)$', #owner + 1)
 if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
     local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The hand-over from holders that are gone to those in line. Included behind holders.lua.
+-- The handoff from holders that are gone to those in line. Included behind holders.lua.
 
 -- Requires: the server is not in quarantine.
 -- Gives what is free to the first in line, and on to the next as long as the next one fits: all
@@ -8,7 +8,7 @@
 -- line ended before it, or at the end. A waiter whose place ran out is dropped, and so is one that
 -- wants more permits than there are. One that nobody hears for keeps its place (its connection may
 -- be coming back) but is passed over.
-local function hand_over(state, me)
+local function handoff(state, me)
     local rank = 0
     while true do
         local who = redis.call('ZRANGE', line, rank, rank)[1]
