@@ -49,7 +49,7 @@ constexpr std::array mutants{
     mutant{"release_without_compare", "the script deletes whoever's lock is there",
            "local alone = string.sub(held, 1, #owner + 4) == owner .. ':hf:'",
            "local alone = true"},
-    mutant{"let_go_without_compare", "so does the one of the swift way",
+    mutant{"release_free_without_compare", "so does the one of the fast path",
            "if not held or string.sub(held, 1, #ARGV[1]) ~= ARGV[1] then return 0 end",
            "if not held then return 0 end"},
     mutant{"renew_without_compare", "the script renews whoever's lock is there",

@@ -67,7 +67,7 @@ struct lease_info {
     std::optional<std::uint32_t> resized;
     std::uint32_t waiters = 0;
     std::vector<holder_info> holders;  ///< At most some hundred, the oldest first.
-    std::vector<waiter_info> line;     ///< In order; only inspect() fills it.
+    std::vector<waiter_info> queue;    ///< In order; only inspect() fills it.
 
     /// By anyone; otherwise it is only waited for.
     [[nodiscard]] bool held() const noexcept { return !holders.empty(); }

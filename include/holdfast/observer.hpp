@@ -31,7 +31,7 @@ namespace holdfast {
 /// How a lease came to be ours.
 enum class grant_path : std::uint8_t {
     at_once,     ///< Nobody else held it.
-    looked,      ///< Waited, and found it free when it looked.
+    polled,      ///< Waited, and found it free when it looked.
     handed_off,  ///< Waited, and the release before made it ours.
     passed_on,   ///< Waited behind another of this client, which passed it on.
     adopted      ///< Came from another process, by client::adopt().

@@ -53,7 +53,7 @@ struct acquire_plan {
 /// What was granted, and how long it may be believed.
 struct grant {
     fencing_token fence;
-    time_point believed_until;
+    time_point valid_until;
     time_point renew_at;
     bool waited = false;
     bool handed_off = false;
@@ -79,7 +79,7 @@ public:
     explicit acquire_machine(acquire_plan plan);
 
     [[nodiscard]] const acquire_plan& plan() const noexcept { return plan_; }
-    [[nodiscard]] bool stands_in_line() const noexcept;
+    [[nodiscard]] bool waits_in_queue() const noexcept;
 
     // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one
     // of the others. None comes after `finish`.
@@ -87,7 +87,7 @@ public:
     [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
     [[nodiscard]] action on_wake(time_point now);
     [[nodiscard]] action on_handoff(const handed_off& given, time_point now);
-    [[nodiscard]] action on_look_again(time_point now);
+    [[nodiscard]] action on_poll_again(time_point now);
     [[nodiscard]] action on_cancel(time_point now);
 
 private:
@@ -105,7 +105,7 @@ private:
 
     acquire_plan plan_;
     phase phase_ = phase::asking;
-    line_ticket ticket_;
+    queue_ticket ticket_;
     fencing_token latest_;
     time_point sent_;
     time_point wake_at_;

@@ -71,7 +71,7 @@ struct lease_state {
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
-    bool occupies_line = false;
+    bool occupies_queue = false;
 
     // The keeper's notes; guarded by whatever guards the keeper.
     time_point renew_at = time_point::max();
@@ -81,7 +81,7 @@ struct lease_state {
     /// A downgrade is on its way: see keeper_book::begin_turn().
     bool turning = false;
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-    std::size_t place = nowhere;
+    std::size_t heap_index = nowhere;
 
     [[nodiscard]] bool ours() const noexcept {
         const lease_status now = status.load();

@@ -30,7 +30,7 @@ std::string_view to_string(loss_reason reason) noexcept {
 std::string_view to_string(grant_path path) noexcept {
     switch (path) {
         case grant_path::at_once: return "at_once";
-        case grant_path::looked: return "looked";
+        case grant_path::polled: return "polled";
         case grant_path::handed_off: return "handed_off";
         case grant_path::passed_on: return "passed_on";
         case grant_path::adopted: return "adopted";

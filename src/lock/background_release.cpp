@@ -72,7 +72,7 @@ void lock_runtime::leave(ask::leave request, time_point until) {
 
 // A lease that was lost here may still be the engine's to give: it was held for max_hold, or the
 // answer to its last renewal did not come. Who gives it back does not leave it to its ttl.
-void lock_runtime::give_back_lost(const lease_state& over) {
+void lock_runtime::release_lost(const lease_state& over) {
     if (mutation("lost_is_not_given_back")) return;
     const loss_reason why = over.reason.load();
     const bool perhaps_there =

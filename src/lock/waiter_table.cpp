@@ -37,7 +37,7 @@ std::optional<waiter::event> waiter::take() {
     if (std::exchange(turn_, false)) return your_turn{};
     if (closed_) return closed{};
     if (cancelled_) return cancelled{};
-    if (std::exchange(look_, false)) return look_again{};
+    if (std::exchange(look_, false)) return poll_again{};
     return std::nullopt;
 }
 
@@ -105,7 +105,7 @@ void waiter_table::hear(const lease_push& push) {
         if (found != waiters_.end()) found->second->handoff(*given);
         return;
     }
-    if (!std::holds_alternative<look_again>(push)) return;
+    if (!std::holds_alternative<poll_again>(push)) return;
     for (const auto& [owner, who] : waiters_) who->look();
 }
 

@@ -43,7 +43,7 @@ public:
     struct your_turn {};
     using passed = std::shared_ptr<lease_state>;
     using event =
-        std::variant<time_is_up, handed_off, passed, your_turn, look_again, cancelled, closed>;
+        std::variant<time_is_up, handed_off, passed, your_turn, poll_again, cancelled, closed>;
 
     explicit waiter(clock& time, bell* rings = nullptr) : clock_(time), bell_(rings) {}
 

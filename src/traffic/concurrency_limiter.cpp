@@ -96,7 +96,7 @@ result<void> permit::renew() {
         out_ = false;
         return fail(errc::lease_lost, fmt::format("the permit of '{}' ran out", key_));
     }
-    until_ = believed_until(sent, ttl_);
+    until_ = valid_until(sent, ttl_);
     return {};
 }
 
@@ -142,7 +142,7 @@ result<admission> concurrency_limiter::enter(std::string_view key) {
     made.answer.reset_after = options_.ttl;
     if (made.answer.allowed) {
         made.held = permit(where_, std::move(name), std::move(owner), options_,
-                           believed_until(sent, options_.ttl));
+                           valid_until(sent, options_.ttl));
     } else {
         made.answer.retry_after = std::chrono::microseconds(parts[2].number());
         made.answer.reset_after = std::chrono::microseconds(parts[3].number());

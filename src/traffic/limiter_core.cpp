@@ -304,21 +304,21 @@ key_text limiter_core::key_of(std::string_view key, std::size_t i) const {
     return kept_key(options_.prefix, key, plans_[i].kept_as(), name);
 }
 
-std::size_t limiter_core::place_of(std::string_view key) const {
-    return where_.engine()->place_of(key_of(key, 0).view());
+std::size_t limiter_core::node_of(std::string_view key) const {
+    return where_.engine()->node_of(key_of(key, 0).view());
 }
 
 bool limiter_core::resting(std::string_view key) const {
     if (options_.away == when_away::tell) return false;
     const time_point now = where_.engine()->time().now();
-    return away_.any(now) && away_.rests(place_of(key), now);
+    return away_.any(now) && away_.rests(node_of(key), now);
 }
 
 result<decision> limiter_core::when_gone(std::string_view key, std::uint64_t n, error why) {
     add(count_.away);
     if (options_.away == when_away::tell) return std::unexpected(std::move(why));
     const time_point now = where_.engine()->time().now();
-    away_.rest(place_of(key), now, later(now, options_.away_pause));
+    away_.rest(node_of(key), now, later(now, options_.away_pause));
     decision made{.limit = least_capacity_, .source = decided_by::policy};
     if (share_) {
         made = share_->take(key, n, now);

@@ -34,7 +34,7 @@ class Locks:
         wait_until(ready.exists, f"{name} is held")
         return held
 
-    def stand_in_line(self, name):
+    def join_queue(self, name):
         waits = self.start("run", name, "--wait", "forever", "--", "true",
                            HOLDFAST_ENGINE=self.engine.url)
         wait_until(lambda: self.listed(name)[0]["waiters"] == 1, f"one waits for {name}")
@@ -69,7 +69,7 @@ class Locks:
     def test_show_tells_of_holder_and_line(self):
         self.expect(self.ask("lock", "show", "a"), SUCCESS, "a: free\n")
         held = self.hold("a")
-        waits = self.stand_in_line("a")
+        waits = self.join_queue("a")
         done = self.ask("lock", "show", "a")
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
         first, holder, waiter = done.stdout.splitlines()
@@ -77,7 +77,7 @@ class Locks:
         self.assertRegex(holder, rf"^  held by   sh on \S+ \({held.pid}\).* s left")
         self.assertRegex(waiter, rf"^   1\. waits  true on \S+ \({waits.pid}\)")
         seen = json.loads(self.ask("lock", "show", "a", "--format", "json").stdout)
-        self.assertEqual([one["pid"] for one in seen["line"]], [waits.pid])
+        self.assertEqual([one["pid"] for one in seen["queue"]], [waits.pid])
         free = json.loads(self.ask("lock", "show", "b", "--format", "json").stdout)
         self.assertEqual(free, {"name": "b", "waiters": 0, "holders": []})
 
@@ -103,7 +103,7 @@ class Locks:
                            HOLDFAST_ENGINE=self.engine.url)
         held = self.hold("a")
         seen = [json.loads(watch.stdout.readline())]  # it looks from now on, however slow it began
-        waits = self.stand_in_line("a")
+        waits = self.join_queue("a")
         seen.append(json.loads(watch.stdout.readline()))
         self.assertIn(seen[0]["change"], ("acquired", "held"))
         self.assertEqual(seen[1]["change"], "waiting")
@@ -202,7 +202,7 @@ class Locks:
 
     def test_break_hands_the_name_to_the_next_in_line(self):
         self.hold("a")
-        waits = self.stand_in_line("a")
+        waits = self.join_queue("a")
         self.expect(self.ask("lock", "evict", "a", "--reason", "x", "-y"), SUCCESS,
                     "a: evicted 1 holder\n")
         self.assertEqual(waits.wait(30), SUCCESS)

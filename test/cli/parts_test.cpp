@@ -172,7 +172,7 @@ TEST(lease_text, has_the_numbers_of_permits_by_themselves_in_json) {
     pool.holders[0].permits = 2;
     waiter_info waits;
     waits.mode = {lease_mode::kind::permit, 1, 3};
-    pool.line.push_back(waits);
+    pool.queue.push_back(waits);
     const std::string json = to_json(pool);
     EXPECT_THAT(json, HasSubstr("\"mode\": \"permits\", \"permits\": 2, \"of\": 3, \"fence\": 7"));
     EXPECT_THAT(json, HasSubstr("\"fence\": 7, \"permits\": 2}"));

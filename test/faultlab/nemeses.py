@@ -237,8 +237,8 @@ class Failover(Nemesis):
 
 
 class RollingUpgrade(Nemesis):
-    """Each master switches over to its replica and is restarted, one after the other; each time until
-    a quarantine is over. New names may be refused for so long, and no longer."""
+    """Each master switches over to its replica and is restarted, one after the other, when the
+    quarantine is over. New names may be refused for that long, and no longer."""
 
     name = "rolling upgrade"
     lasts = 0.0

@@ -47,7 +47,7 @@ struct actor {
     owner_token owner;
     enum class state : std::uint8_t { idle, waiting, holding } now = state::idle;
     lease_mode mode = {};
-    line_ticket ticket = {};
+    queue_ticket ticket = {};
     fencing_token fence = {};
     std::int64_t ttl = 0;
 };
@@ -151,14 +151,14 @@ private:
     std::string ask(int who, actor& me, const lease_mode& mode, bool waits, bool turns) {
         const bool had = me.now == actor::state::holding;
         const fencing_token before = latest_;
-        const auto reply = send(ask::acquire{
-            .name = job_,
-            .owner = me.owner,
-            .mode = mode,
-            .ttl = std::chrono::milliseconds(me.ttl),
-            .otherwise = waits ? ask::when_busy::stand_in_line : ask::when_busy::refuse,
-            .ticket = me.ticket,
-            .turns = turns ? me.fence : fencing_token{}});
+        const auto reply = send(
+            ask::acquire{.name = job_,
+                         .owner = me.owner,
+                         .mode = mode,
+                         .ttl = std::chrono::milliseconds(me.ttl),
+                         .otherwise = waits ? ask::when_busy::join_queue : ask::when_busy::refuse,
+                         .ticket = me.ticket,
+                         .turns = turns ? me.fence : fencing_token{}});
         const auto expected = model_.acquire(now_, {who, mode, me.ttl, waits, turns});
         auto differs = compare(who, "acquire", reply, expected);
         if (!differs.empty()) return differs;

@@ -113,7 +113,7 @@ public:
 
     /// Which of its servers the engine would ask for the key, as a number that is the same for all
     /// keys of that server; 0 where there is one server. What is known now: it asks nobody.
-    [[nodiscard]] virtual std::size_t place_of(std::string_view key) const;
+    [[nodiscard]] virtual std::size_t node_of(std::string_view key) const;
 
     /// The clock by which `give_up` is meant.
     [[nodiscard]] virtual clock& time() const noexcept = 0;

@@ -14,15 +14,15 @@ namespace holdfast {
 
 /// A waiter's place in line, as the engine gave it. Handed back at the next look, so that the place
 /// is kept even if the engine forgot the line. 0: not in line yet.
-struct line_ticket {
+struct queue_ticket {
     std::uint64_t value = 0;
-    friend auto operator<=>(const line_ticket&, const line_ticket&) = default;
+    friend auto operator<=>(const queue_ticket&, const queue_ticket&) = default;
 };
 
 namespace ask {
 
 /// What to do when someone else holds it.
-enum class when_busy : std::uint8_t { refuse, stand_in_line };
+enum class when_busy : std::uint8_t { refuse, join_queue };
 
 /// Grants the name to the owner, or (again) says who has it first. Repeating it for an owner that
 /// holds the name renews, and answers a fence of this holder's: never below the one before. An
@@ -34,7 +34,7 @@ struct acquire {
     lease_mode mode;
     duration ttl;
     when_busy otherwise = when_busy::refuse;
-    line_ticket ticket;
+    queue_ticket ticket;
     /// How many further fences to reserve after the granted one, for passing the lease on locally.
     std::uint32_t spare_fences = 0;
     /// Takes a free name before those in line, and leaves it to the quickest when it is told that
@@ -97,9 +97,9 @@ struct granted {
 
 /// Someone else holds it. For a waiter: when to look again if no grant has been pushed by then.
 struct busy {
-    duration look_after;
+    duration poll_after;
     std::uint32_t ahead = 0;
-    line_ticket ticket;
+    queue_ticket ticket;
     /// No fence above this one had been given for the name when this was answered; 0 if the engine
     /// cannot say. A push with a fence not above it is older than this answer: it travelled slower
     /// and means nothing now.

@@ -41,9 +41,9 @@ struct evicted {
 };
 
 /// Pushed by the engine: something may have been missed, so every waiter should look now.
-struct look_again {};
+struct poll_again {};
 
-using lease_push = std::variant<handed_off, look_again, evicted>;
+using lease_push = std::variant<handed_off, poll_again, evicted>;
 
 /// What an engine can do, known before the call.
 struct capabilities {

@@ -121,7 +121,7 @@ TEST_P(introspection, a_listing_tells_the_same_of_every_name_with_the_prefix) {
     EXPECT_TRUE(seen[0].mine());
     EXPECT_FALSE(seen[1].mine());
     expect_this_process(seen[1].holders[0].who);
-    EXPECT_TRUE(seen[0].line.empty()) << "only inspect() tells the line";
+    EXPECT_TRUE(seen[0].queue.empty()) << "only inspect() tells the line";
 }
 
 TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
@@ -131,16 +131,16 @@ TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
     auto third = wait_in_line_and_release(three);
     wait_for("labels", [&] {
         const auto seen = one.inspect("job").value().value();
-        return seen.line.size() == 2 && seen.line[0].who.pid != 0 && seen.line[1].who.pid != 0;
+        return seen.queue.size() == 2 && seen.queue[0].who.pid != 0 && seen.queue[1].who.pid != 0;
     });
     const auto seen = one.inspect("job").value().value();
     EXPECT_TRUE(seen.mine());
     EXPECT_EQ(seen.waiters, 2U);
-    expect_this_process(seen.line[0].who);
-    ASSERT_TRUE(seen.line[0].since && seen.line[1].since);
-    EXPECT_LE(*seen.line[0].since, *seen.line[1].since);
+    expect_this_process(seen.queue[0].who);
+    ASSERT_TRUE(seen.queue[0].since && seen.queue[1].since);
+    EXPECT_LE(*seen.queue[0].since, *seen.queue[1].since);
     const auto place_of = [](client& who) {
-        const auto line = who.inspect("job").value().value().line;
+        const auto line = who.inspect("job").value().value().queue;
         EXPECT_EQ(std::ranges::count(line, true, &waiter_info::mine), 1);
         return std::ranges::find(line, true, &waiter_info::mine) - line.begin();
     };

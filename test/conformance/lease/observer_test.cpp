@@ -104,7 +104,7 @@ TEST_P(observer_promise, how_a_waiter_got_its_lease_is_told) {
     std::ranges::sort(all);  // a release and the grant that it makes happen at once
     // At most servers of a quorum the release may come before the waiter: then nobody was there.
     const bool overtaken = !two.can().fair && all.at(1) == all.at(0);
-    const std::string looked = overtaken ? "at_once" : "looked";
+    const std::string looked = overtaken ? "at_once" : "polled";
     const std::string told = two.can().fair ? "handed_off" : looked;
     EXPECT_THAT(
         all, ElementsAre("acquired job at_once", "acquired job " + told, "acquired job passed_on",

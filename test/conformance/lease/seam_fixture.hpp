@@ -35,12 +35,12 @@ public:
     }
     result<lease_reply> acquire(const lock_name& name, const owner_token& owner,
                                 ask::when_busy otherwise = ask::when_busy::refuse,
-                                line_ticket ticket = {}) {
+                                queue_ticket ticket = {}) {
         return send(ask::acquire{name, owner, {}, bed_.ttl(), otherwise, ticket, 0});
     }
-    answer::busy stand_in_line(const lock_name& name, const owner_token& owner,
-                               line_ticket ticket = {}) {
-        const auto reply = acquire(name, owner, ask::when_busy::stand_in_line, ticket);
+    answer::busy join_queue(const lock_name& name, const owner_token& owner,
+                            queue_ticket ticket = {}) {
+        const auto reply = acquire(name, owner, ask::when_busy::join_queue, ticket);
         if (!reply || !std::holds_alternative<answer::busy>(*reply)) {
             ADD_FAILURE() << "expected a place in line";
             return {};

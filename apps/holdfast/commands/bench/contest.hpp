@@ -87,7 +87,7 @@ public:
     /// It is about to let go,
     void letting_go(time_point now);
     /// … and has.
-    void let_go(time_point now);
+    void released(time_point now);
     void failed(const error& why);
 
 private:

@@ -101,7 +101,7 @@ figure keep(client& on, const keeper_options& options, const bench_engine& engin
             .least_slack_ms = slack};
 }
 
-std::uint64_t give_back(leases held) {
+std::uint64_t release_all(leases held) {
     std::atomic<std::uint64_t> failed = 0;
     for_all(static_cast<int>(held.size()), [&](int i) {
         if (!std::move(*held[static_cast<std::size_t>(i)]).release()) ++failed;
@@ -123,7 +123,7 @@ exit_code run_keeper(const keeper_options& options) {
         if (!held) return cannot_measure(held.error());
         found = keep(*on, options, *engine, shown);
         shown.step("giving them back");
-        gone = give_back(std::move(*held));
+        gone = release_all(std::move(*held));
     }
     const exit_code shown = report({found}, options.common);
     if (found.lost == 0U && gone == 0) return shown;

@@ -81,7 +81,7 @@ class raw_operation final : public operation {
 public:
     raw_operation(command_engine& on, int worker) : on_(on), words_(worker) {}
     result<void> take() override { return words_.take(on_); }
-    result<void> give_back() override { return words_.give_back(on_); }
+    result<void> release() override { return words_.release(on_); }
 
 private:
     command_engine& on_;

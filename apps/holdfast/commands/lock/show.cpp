@@ -32,7 +32,7 @@ void print_text(const lease_info& seen) {
         fmt::print("\n");
     }
     int place = 0;
-    for (const waiter_info& one : seen.line) {
+    for (const waiter_info& one : seen.queue) {
         fmt::print("  {:>2}. waits  {}{}\n", ++place, show_who(one.who), since(one.since));
     }
 }

@@ -75,7 +75,7 @@ private:
     [[nodiscard]] exit_code refused_by_gate(const error& why) const;
     [[nodiscard]] exit_code with_lease(lease held, gates& gate);
     [[nodiscard]] exit_code cannot_start(int why) const;
-    [[nodiscard]] exit_code give_back(lease held, const supervision::ending& end) const;
+    [[nodiscard]] exit_code release(lease held, const supervision::ending& end) const;
     void tell(std::string_view sentence) const {
         if (complains_in_detail()) complain(sentence);
     }
@@ -157,7 +157,7 @@ exit_code run_job::with_lease(lease held, gates& gate) {
     const auto end = watch.run();
     guard_.watch(0, {});
     if (end.code != 0) gate.forget();
-    return give_back(std::move(held), end);
+    return release(std::move(held), end);
 }
 
 exit_code run_job::cannot_start(int why) const {
@@ -170,7 +170,7 @@ exit_code run_job::cannot_start(int why) const {
     return exit_code::not_executable;
 }
 
-exit_code run_job::give_back(lease held, const supervision::ending& end) const {
+exit_code run_job::release(lease held, const supervision::ending& end) const {
     const auto released = std::move(held).release();
     if (!end.why_lost.empty()) {
         complain(

@@ -17,7 +17,7 @@ std::optional<std::uint32_t> size_of(const lease_mode& mode) {
 // What those say who hold it, or wait for it.
 std::optional<std::uint32_t> others_say(const lease_info& seen) {
     if (seen.held()) return size_of(seen.mode);
-    for (const waiter_info& one : seen.line) {
+    for (const waiter_info& one : seen.queue) {
         if (const auto size = size_of(one.mode)) return size;
     }
     return std::nullopt;

@@ -14,7 +14,7 @@ local function handoff(state, me)
         local who = redis.call('ZRANGE', line, rank, rank)[1]
         if not who or who == me then return true end
         local claim, spare, kind, permits, most, channel = string.match(
-            redis.call('GET', place_of(who)) or '', '^(%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
+            redis.call('GET', waiter_key(who)) or '', '^(%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
         permits, most = tonumber(permits), tonumber(most)
         if kind == 'p' then most = permits_of(most) end
         if not claim or permits > most then
@@ -42,7 +42,7 @@ end
 local function tell_of_brief(ms)
     if ms >= 1000 then return end
     local who = redis.call('ZRANGE', line, 0, 0)[1]
-    local place = who and redis.call('GET', place_of(who)) or ''
+    local place = who and redis.call('GET', waiter_key(who)) or ''
     local channel = string.match(place, '^%d+ %d+ %a%d+/%d+ (.*)$')
     if channel then tell(channel, who .. ' 0 0') end
 end

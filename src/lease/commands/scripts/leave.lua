@@ -17,7 +17,7 @@ local owner = ARGV[1]
 --@include next.lua
 
 local found = redis.call('ZREM', line, owner)
-redis.call('DEL', place_of(owner))
+redis.call('DEL', waiter_key(owner))
 local state = look()
 if drop(state, owner) then
     let_next(state)

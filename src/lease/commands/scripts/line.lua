@@ -47,11 +47,11 @@ local function draw_fence(spare)
     return top - spare
 end
 
-local function place_of(who) return waiters .. ':' .. who end
+local function waiter_key(who) return waiters .. ':' .. who end
 
 local function forget(who)
     redis.call('ZREM', line, who)
-    redis.call('DEL', place_of(who))
+    redis.call('DEL', waiter_key(who))
 end
 
 -- How many heard it. A sharded channel starts with its hash tag.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes the owner's lease run for ttl from now; never shortens it. What it needs for that, a server
 -- which is out of memory still carries out. Writes down the fence of a lease that was granted the
--- swift way, and since when it is held, for whoever lists the names.
+-- fast path, and since when it is held, for whoever lists the names.
 --
 -- KEYS  1 lock  2 evicted
 -- ARGV  1 owner and ':hf:'  2 ttl_ms  3 fence
