@@ -55,7 +55,7 @@ result<lease> lock_runtime::adopt(const lease_token& token, const acquire_option
         const bool words = lost != nullptr && !lost->reason.empty();
         return fail(errc::lease_lost,
                     fmt::format("'{}' cannot be adopted: {}", plan.name.value(),
-                                words ? "it was taken away: " + lost->reason
+                                words ? "it was evicted: " + lost->reason
                                       : "its time was over, or it was adopted already"));
     }
     return hand_out(plan,

@@ -47,7 +47,7 @@ result<void> lock_runtime::close() {
     if (left == 0) return {};
     count_->left_to_ttl.fetch_add(left, std::memory_order_relaxed);
     return fail(errc::outcome_unknown,
-                fmt::format("{} leases or places in line were not given back within {}: the engine "
+                fmt::format("{} leases or waiters were not released within {}: the engine "
                             "did not answer in time, and they end by their ttl",
                             left, in_seconds(options_.close_timeout)));
 }

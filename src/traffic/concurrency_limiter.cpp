@@ -84,7 +84,7 @@ bool permit::held() const noexcept {
 }
 
 result<void> permit::renew() {
-    if (!out_) return fail(errc::invalid_argument, "the permit was given back or moved from");
+    if (!out_) return fail(errc::invalid_argument, "the permit was released or moved from");
     const time_point sent = where_.engine()->time().now();
     detail::script_call q(detail::traffic_scripts::all().stay, 1, repeat::idempotent);
     q.word(key_);
@@ -102,7 +102,7 @@ result<void> permit::renew() {
 
 result<void> permit::release() && {
     if (!std::exchange(out_, false)) {
-        return fail(errc::invalid_argument, "the permit was given back or moved from");
+        return fail(errc::invalid_argument, "the permit was released or moved from");
     }
     const bool late = where_.engine()->time().now() >= until_;
     const auto drop = words("ZREM", key_, owner_.value());

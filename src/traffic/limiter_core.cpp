@@ -59,7 +59,7 @@ result<void> limiter_core::check_all() const {
         return fail(errc::invalid_argument, "away_pause must not be negative");
     }
     if (options_.away == when_away::local_share && options_.local_share == 0) {
-        return fail(errc::invalid_argument, "local_share is 0: say how many processes share");
+        return fail(errc::invalid_argument, "local_share is 0: set how many processes share");
     }
     return first_failure({check_place(where_), check_prefix(options_.prefix),
                           check_timeout(options_.timeout), check_names(), check_block()});
@@ -123,7 +123,7 @@ result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
         add(count_.refused);
         return *std::move(refused);
     }
-    if (resting(key)) return when_gone(key, n, {errc::unavailable, "the engine was away just now"});
+    if (resting(key)) return when_gone(key, n, {errc::unavailable, "the engine was down just now"});
     auto made = blocks_ ? take_through_block(key, n) : take_alone(key, n);
     if (!made && is_away(made.error())) return when_gone(key, n, std::move(made.error()));
     if (made) count(*made);

@@ -144,7 +144,7 @@ class CommandLine(Case):
     def test_a_line_that_cannot_be_understood_is_answered_in_one_sentence(self):
         form = r"\Aholdfast: [^\n]+\nSee 'holdfast [a-z ]+--help'\.\n\Z"
         for words, why in (
-                (("run", "a", "--ttl", "1s", "--ttl", "2s"), "--ttl is said 2 times; say it once"),
+                (("run", "a", "--ttl", "1s", "--ttl", "2s"), "--ttl is given 2 times; give it once"),
                 (("run", "a", "--shared=foo"), "--shared takes no value; leave '=foo' out"),
                 (("run", "a", "--shared=false"), "--shared takes no value; leave '=false' out"),
                 (("run", "a", "--ttl", "--", "true"), "--ttl takes a value: --ttl TIME"),
@@ -152,11 +152,11 @@ class CommandLine(Case):
                  "--engine takes a value: --engine URL"),
                 (("lock", "ls", "--format="), "--format takes a value: --format text|json"),
                 (("lock", "show"), "NAME is required: holdfast lock show NAME [options]"),
-                (("lock", "evict", "a"), "--reason is required: say --reason TEXT"),
-                (("limit", "take", "a"), "--rate is required: say --rate N/TIME"),
+                (("lock", "evict", "a"), "--reason is required: add --reason TEXT"),
+                (("limit", "take", "a"), "--rate is required: add --rate N/TIME"),
                 (("limit", "take", "a", "b", "--rate", "1/s"), "what to do with 'b'"),
                 (("bench", "locks", "--threads", "2", "--tasks", "2"),
-                 "say --threads or --tasks, not both"),
+                 "use --threads or --tasks, not both"),
                 (("run", "a", "--once", "0"), "--once: '0' is too short; the least is 1ms"),
                 (("run", "a", "--cooldown", "5us"), "'5us' is too short; the least is 1ms"),
                 (("bench", "limit", "--tasks"), "--tasks: a rate limiter has no call"),
@@ -218,9 +218,9 @@ class CommandLine(Case):
         self.expect(done, USAGE, "refused: never more than 9 at once\n")
 
     def test_a_line_without_a_command_is_misuse(self):
-        self.expect_misuse(holdfast(), "say which command")
+        self.expect_misuse(holdfast(), "name a command")
         self.expect_misuse(holdfast("bench"),
-                           "say which command: locks, keeper, handoff, limit, raw")
+                           "name a command: locks, keeper, handoff, limit, raw")
         self.expect_misuse(holdfast("completion", "fish"), "no command 'fish'; it has bash, zsh")
 
     def test_a_bad_value_is_answered_with_what_would_be_right(self):

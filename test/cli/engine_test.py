@@ -47,7 +47,7 @@ class EngineChoice(Case):
                 self.expect_one_sentence(done, USAGE)
                 self.assertNotIn("hunter2", done.stderr)
         self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rediss//x"), USAGE,
-                                 "this is no URL of an engine: say sqlite:/path")
+                                 "this is not the URL of an engine: use sqlite:/path")
         self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rdis://x"), USAGE,
                                  "did you mean 'redis'?")
 

@@ -186,7 +186,7 @@ class Locks:
     def test_break_asks_and_a_no_changes_nothing(self):
         self.hold("a")
         self.expect(self.ask("lock", "evict", "a", "--reason", "x"), USAGE, "",
-                    "holdfast: nobody is there to be asked: say --yes\n")
+                    "holdfast: there is no terminal to ask: use --yes\n")
         term = Terminal("lock", "evict", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
         term.read_until(lambda text: "[y/N]" in text, "it asks")
         self.assertRegex(term.text, r"'a' is held by sh on \S+ \(\d+\)")

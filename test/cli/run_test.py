@@ -306,7 +306,7 @@ class Run:
         self.start_it("a", "--semaphore", "2", "--", "sh", "-c", f"touch {ready}; exec sleep 1000")
         wait_until(ready.exists, "one of two runs")
         other = self.run_it("a", "--semaphore", "3", "--", "true")
-        self.expect_one_sentence(other, USAGE, "'a' is in use with --semaphore 2, and you say 3")
+        self.expect_one_sentence(other, USAGE, "'a' is in use with --semaphore 2, and you use 3")
         self.assertEqual(self.run_it("a", "--semaphore", "2", "--", "true").returncode, SUCCESS)
 
     def test_resize_changes_a_semaphore_for_all_whatever_they_say(self):

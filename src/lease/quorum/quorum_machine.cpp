@@ -353,7 +353,7 @@ void quorum_machine::end_straggler(std::size_t node, step& out) {
     undo(node, out);
     out.sends.back().insists = true;
     word.said = kind::failed;
-    word.why = error{errc::unavailable, "it was given back meanwhile"};
+    word.why = error{errc::unavailable, "it was released meanwhile"};
 }
 
 void quorum_machine::undo(std::size_t node, step& out) {

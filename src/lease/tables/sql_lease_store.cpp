@@ -79,7 +79,7 @@ void sql_lease_store::on_push(push_handler handler) {
 result<turn::held> sql_lease_store::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
-                    "this is a child of the process that opened the database: open it anew");
+                    "this is a child of the process that opened the database: open it again");
     }
     auto mine = turn_.enter(give_up);
     if (!mine) {

@@ -136,10 +136,10 @@ exit_code run_keeper(const keeper_options& options) {
 
 void add_bench_keeper(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<keeper_options>();
-    CLI::App* words = to.add_subcommand("keeper", "Hold many leases, and see what that costs");
+    CLI::App* words = to.add_subcommand("keeper", "The cost of holding many leases");
     add_bench_options(*words, options->common);
     add_whole(*words, "--leases", options->leases, {1, 10'000'000}, "How many");
-    add_span(*words, "--ttl", options->ttl, "Each lease's; renewed at every third of it",
+    add_span(*words, "--ttl", options->ttl, "Of each lease; renewed at every third of it",
              shortest_ttl, longest_ttl);
     add_whole(*words, "--seconds", options->seconds, {1, 86'400}, "For how long")
         ->default_str("three ttls");

@@ -10,7 +10,7 @@
 namespace holdfast::app {
 
 void add_lock(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("lock", "Who holds what: look, wait, evict");
+    CLI::App* words = to.add_subcommand("lock", "Inspect locks, wait for one, evict a holder");
     words->footer(
         "Examples:\n"
         "  holdfast lock ls orders/\n"
@@ -24,7 +24,7 @@ void add_lock(CLI::App& to, command_list& all) {
 }
 
 void add_look_options(CLI::App& to, lock_look_options& options) {
-    add_choice(to, "--format", options.format, {"text", "json"}, "For people, or for programs");
+    add_choice(to, "--format", options.format, {"text", "json"}, "The output format");
     add_engine_options(to, options.engine);
 }
 

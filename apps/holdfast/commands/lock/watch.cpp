@@ -161,17 +161,17 @@ exit_code watch(const watch_options& options) {
 
 void add_lock_watch(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<watch_options>();
-    CLI::App* words = to.add_subcommand("watch", "Say each change, as it happens");
+    CLI::App* words = to.add_subcommand("watch", "Print each change as it is seen");
     words->add_option("PREFIX", options->name, "Only names that begin so");
-    add_span(*words, "--every", options->every, "How often to look", 10ms);
+    add_span(*words, "--every", options->every, "How often to poll", 10ms);
     add_wait(*words, "--for", options->length, "How long to watch, or forever");
     add_look_options(*words, *options);
     words->footer(
         "Example:\n"
         "  holdfast lock watch orders/ --format json\n"
         "\n"
-        "It looks at moments: what begins and ends between two of them is not seen.\n"
-        "Changes: held (at the first look), acquired, handed off, left (one of several), "
+        "It polls: changes that begin and end between two polls are not seen.\n"
+        "Changes: held (at the first poll), acquired, handed off, left (one of several), "
         "waiting, evicted (with its reason), free.\n"
         "Exit codes: 0 when its time is over, 2 misuse, 5 no answer at the end\n");
     all.push_back({.words = words, .run = [options] { return watch(*options); }});

@@ -43,7 +43,7 @@ result<std::string> agree_on_size(client& on, const run_options& options) {
     const auto theirs = others_say(**seen);
     if (!theirs || *theirs == ours) return "";
     return fail(errc::invalid_argument,
-                fmt::format("'{}' is in use with --semaphore {}, and you say {}: say {} too, or "
+                fmt::format("'{}' is in use with --semaphore {}, and you use {}: use {} too, or "
                             "change it for all with --resize",
                             options.name, *theirs, ours, *theirs));
 }
