@@ -144,7 +144,8 @@ class CommandLine(Case):
     def test_a_line_that_cannot_be_understood_is_answered_in_one_sentence(self):
         form = r"\Aholdfast: [^\n]+\nSee 'holdfast [a-z ]+--help'\.\n\Z"
         for words, why in (
-                (("run", "a", "--ttl", "1s", "--ttl", "2s"), "--ttl is given 2 times; give it once"),
+                (("run", "a", "--ttl", "1s", "--ttl", "2s"),
+                 "--ttl is given 2 times; give it once"),
                 (("run", "a", "--shared=foo"), "--shared takes no value; leave '=foo' out"),
                 (("run", "a", "--shared=false"), "--shared takes no value; leave '=false' out"),
                 (("run", "a", "--ttl", "--", "true"), "--ttl takes a value: --ttl TIME"),
