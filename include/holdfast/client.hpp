@@ -28,8 +28,8 @@
 ///
 /// Example:
 ///
-///     auto hf = holdfast::open("redis://localhost:6379");  // connects with the first request
-///     if (!hf) return fail(hf.error());
+///     auto hf = holdfast::open("memory:");  // or "redis://localhost:6379": the same code
+///     if (!hf) return failed(hf.error());
 ///     auto held = hf->mutex("orders/42").acquire({.wait = 2s});
 ///     auto both = hf->acquire_all({"account/1", "account/2"}, {.wait = 2s});
 namespace holdfast {
