@@ -75,7 +75,7 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("help", "nonsense"), "has no command 'nonsense'")
 
     def test_help_is_in_the_list_and_the_manual_as_the_others_are(self):
-        self.assertRegex(holdfast("--help").stdout, r"(?m)^  help +Show what a command takes$")
+        self.assertRegex(holdfast("--help").stdout, r"(?m)^  help +Show the options of a command$")
         self.assertIn("holdfast help [COMMAND]", holdfast("manual").stdout)
         self.expect_misuse(holdfast("hepl"), "did you mean 'help'?")
 
@@ -277,16 +277,16 @@ class CommandLine(Case):
         self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
         self.assertIn("needs redis-server on the PATH", done.stderr)
 
-    def test_the_demo_goes_as_it_is_told(self):
+    def test_the_demo_shows_a_handoff_a_loss_and_a_refused_write(self):
         done = holdfast("demo")
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""), done.stdout)
-        story = [r"ana +holds it, fence \d+", r"ben +asks for it", r"ben +stands in line",
-                 r"ana +gives it back",
+        story = [r"ana +holds it, fence \d+", r"ben +asks for it", r"ben +waits in the engine",
+                 r"ana +releases it",
                  r"ben +woken by the release and the owner already, \d+\.\d+ ms later, fence \d+",
                  r"ana +holds it for 1200 ms at a time", r"ana +is cut off",
-                 r"ana +a renewal failed", r"ben +gets it when her time",
-                 r'register +"ben goes on" with that fence: taken',
-                 r'register +"ana, too late" with her old fence: refused', r"^As told\."]
+                 r"ana +a renewal failed", r"ben +gets it when her lease",
+                 r'register +"ben continues" with that fence: accepted',
+                 r'register +"ana, too late" with her old fence: refused', r"^Done\."]
         rest = done.stdout
         for line in story:
             found = re.search(line, rest, re.MULTILINE)

@@ -93,7 +93,7 @@ class Locks:
         self.expect_misuse(self.ask("run", "-x", "--", "true"),
                            "if that is a name: holdfast run -- -x -- COMMAND …")
         self.expect_misuse(self.ask("lock", "show", "--", "-x", "--format", "json"),
-                           "options stand before --")
+                           "options go before --")
         self.expect(self.ask("run", "--", "a", "--", "echo", "-x"), SUCCESS, "-x\n")
         self.expect_misuse(self.ask("run", "--", "grep", "-x"), "NAME is required")
         self.expect(self.ask("run", "a", "--", "echo", "-x", "--", "y"), SUCCESS, "-x -- y\n")
@@ -135,13 +135,13 @@ class Locks:
         again.terminate()
         self.assertEqual(hear()["change"], "free", "nobody broke that one")
 
-    def test_watch_says_in_words_that_a_name_was_broken(self):
+    def test_watch_says_in_words_that_a_holder_was_evicted(self):
         self.hold("a")
         watch = self.start("lock", "watch", "--every", "20ms", HOLDFAST_ENGINE=self.engine.url)
         self.assertIn("  held        a  sh on ", watch.stdout.readline())
         self.ask("lock", "evict", "a", "--reason", "why \u202enot", "-y")
         self.assertRegex(watch.stdout.readline(),
-                         r"  evicted      a  evicted sh on .*\): why \\u202enot\n")
+                         r"  evicted     a  evicted sh on .*\): why \\u202enot\n")
         self.assertRegex(watch.stdout.readline(), r"  free        a\n")
 
     def test_permits_are_numbers_in_json_and_one_who_leaves_is_told(self):

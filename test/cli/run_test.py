@@ -349,7 +349,7 @@ class Run:
                             (("a", "--ttl", "10s", "--grace", "8s", "--", "true"), "half of --ttl"),
                             (("a", "--shared", "--semaphore", "2", "--", "true"), "not both"),
                             (("a", "--semaphore", "0", "--", "true"), "from 1 to"),
-                            (("a", "--resize", "--", "true"), "with --semaphore N"),
+                            (("a", "--resize", "--", "true"), "needs --semaphore N"),
                             (("a", "--tll", "3s", "--", "true"), "did you mean '--ttl'?")):
             with self.subTest(words):
                 done = self.run_it(*words)

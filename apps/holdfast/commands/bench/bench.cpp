@@ -44,7 +44,7 @@ void add_bench_options(CLI::App& to, bench_options& options) {
         })
         ->type_name("FILE.svg");
     add_choice(to, "--cpus", options.cpus, {"shared", "apart"},
-               "apart: our own server gets its own processor");
+               "apart: our own server gets a processor");
 }
 
 CLI::Option* add_workers(CLI::App& to, const worker_options& into, const std::string& threads) {

@@ -279,12 +279,11 @@ void add_bench_handoff(CLI::App& to, command_list& all) {
         ->default_str("")
         ->excludes(threads);
     add_whole(*words, "--local-passes", options->local_passes, {0, 100},
-              "Local passes before other processes get it");
+              "Local passes before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
     add_span(*words, "--pause", options->pause, "How long each pauses after it");
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, without the reference");
-    add_whole(*words, "--rounds", options->rounds, {1, 100},
-              "Rounds, alternating with the reference");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Rounds, with the reference in turn");
     add_refusal(*words, "--rate", "a release hands the name off; --hold and --pause pace it");
     words->footer(
         std::string("Example:\n"

@@ -427,8 +427,7 @@ void add_bench_limit(CLI::App& to, command_list& all) {
     add_whole(*words, "--keys", options->keys, {1, 1'000'000}, "Number of keys; 1: a hot key");
     add_fixed_rate(*words, options->rate);
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");
-    add_whole(*words, "--rounds", options->rounds, {1, 100},
-              "Rounds, alternating with the reference");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Rounds, with the reference in turn");
     add_refusal(*words, "--tasks",
                 "a rate limiter has no call for coroutines; take --threads or --processes");
     add_refusal(*words, "--kind", "a limit is no lock; --algorithm chooses its rule");

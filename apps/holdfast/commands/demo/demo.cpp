@@ -103,7 +103,7 @@ lease story::take(client& who, duration ttl) {
     return std::move(*held);
 }
 
-// Ben asks on a thread of his own, as another program would; answers when he stands in line. When
+// Ben asks on a thread of his own, as another program would; answers when he is in the queue. When
 // he gets it, nobody may believe in `hers` any more.
 std::future<story::got> story::ben_asks(const lease* hers) {
     say(actor::ben, bar::waits, "asks for it, too, and waits");
@@ -127,7 +127,7 @@ std::future<story::got> story::ben_asks(const lease* hers) {
 void story::write(fencing_token fence, std::string_view value) {
     const auto written = register_.write(fence, value);
     must(written.has_value(), "the register takes the holder's write");
-    say(actor::store, bar::idle, fmt::format("\"{}\" with that fence: taken", value));
+    say(actor::store, bar::idle, fmt::format("\"{}\" with that fence: accepted", value));
 }
 
 void story::handoff() {
@@ -140,7 +140,7 @@ void story::handoff() {
     write(first, "ana was here");
     rest(300ms);
     must(coming.wait_for(0s) != std::future_status::ready, "nobody else gets what is held");
-    say(actor::ana, bar::idle, "gives it back");
+    say(actor::ana, bar::idle, "releases it");
     const time_point released = clock_.now();
     must(std::move(held).release().has_value(), "the holder releases what it holds");
     auto [next, when] = coming.get();
@@ -151,7 +151,7 @@ void story::handoff() {
     must(ben_.statistics().handed_off == 1, "the release itself hands the name off");
     write(next.fence(), "then ben was");
     must(std::move(next).release().has_value(), "the holder releases what it holds");
-    say(actor::ben, bar::idle, "gives it back");
+    say(actor::ben, bar::idle, "releases it");
 }
 
 void story::lost_lease() {
@@ -170,19 +170,19 @@ void story::lost_lease() {
     });
     must(wait_for(short_ttl, [&] { return held.status() == lease_status::jeopardy; }),
          "a holder that cannot renew is in jeopardy");
-    say(actor::ana, bar::shaky, "a renewal failed; it is tried again and again");
+    say(actor::ana, bar::shaky, "a renewal failed; it is retried");
     auto [next, when] = coming.get();
     told_.say(when, actor::ben, bar::holds,
-              fmt::format("gets it when her time is over, fence {}", next.fence().value));
+              fmt::format("gets it when her lease ends, fence {}", next.fence().value));
     must(wait_for(short_ttl, [&] { return lost_at.load() != time_point::max(); }), "lost() fires");
     must(!held.held() && held.reason() == loss_reason::expired, "the lost lease has its reason");
     must(next.fence() > old, "the next holder's fence is larger");
-    write(next.fence(), "ben goes on");
+    write(next.fence(), "ben continues");
     rest(200ms);
     line_->restore();
     say(actor::ana, bar::idle, "is back; a write that she sent before arrives only now");
     const auto late = register_.write(old, "ana, too late");
-    must(!late && late.error() == errc::lease_lost && register_.value() == "ben goes on",
+    must(!late && late.error() == errc::lease_lost && register_.value() == "ben continues",
          "the register refuses the old fence");
     say(actor::store, bar::idle, "\"ana, too late\" with her old fence: refused");
     const auto given_back = std::move(held).release();
@@ -190,7 +190,7 @@ void story::lost_lease() {
          "the release of a lost lease fails");
     must(next.held(), "the holder is not disturbed by the late one");
     must(std::move(next).release().has_value(), "the holder releases what it holds");
-    say(actor::ben, bar::idle, "gives it back");
+    say(actor::ben, bar::idle, "releases it");
 }
 
 exit_code run_demo() {
