@@ -20,9 +20,17 @@ struct user_order {};
 
 inline void save(const user_order& /*what*/, holdfast::fencing_token /*fence*/) {}
 inline void clean(int /*item*/, holdfast::fencing_token /*fence*/) {}
-inline std::string deliver(std::string_view what) { return std::string(what); }
+inline std::string deliver(std::string_view what) {
+    return std::string(what);
+}
 inline void answer(std::string_view /*text*/) {}
 inline void send_later(holdfast::duration /*after*/) {}
-inline int unavailable(const holdfast::error& /*why*/) { return 1; }
-inline int too_many(holdfast::duration /*retry_after*/) { return 1; }
-inline int failed(const holdfast::error& /*why*/) { return 1; }
+inline int unavailable(const holdfast::error& /*why*/) {
+    return 1;
+}
+inline int too_many(holdfast::duration /*retry_after*/) {
+    return 1;
+}
+inline int failed(const holdfast::error& /*why*/) {
+    return 1;
+}
