@@ -153,6 +153,12 @@ void sql_lease_store::serve_batch(std::span<const lease_request> requests,
 
 result<lease_reply> sql_lease_store::serve(const lease_request& request, bool in_transaction) {
     if (const auto why = unfit(request)) return std::unexpected(*why);
+    auto answer = decide(request, in_transaction);
+    keep_note(request, answer);
+    return answer;
+}
+
+result<lease_reply> sql_lease_store::decide(const lease_request& request, bool in_transaction) {
     auto quick = serve_quickly(request);
     if (!quick) return std::unexpected(std::move(quick.error()));
     if (*quick) return std::move(**quick);
@@ -288,11 +294,38 @@ void sql_lease_store::write_introduction() {
     static_cast<void>(db_->run(sentence::forget_clients, old, [](const row&) {}));
 }
 
+// As the introduction: no request fails because of it.
+void sql_lease_store::keep_note(const lease_request& request, const result<lease_reply>& answer) {
+    const row_reader unread = [](const row&) {};
+    const auto forget = [&](const auto& ended) {
+        const std::array<value, 1> values{ended.owner.value()};
+        static_cast<void>(db_->run(sentence::drop_note, values, unread));
+    };
+    const auto write = [&](const auto& asked) {
+        const bool kept = answer && (std::holds_alternative<answer::granted>(*answer) ||
+                                     std::holds_alternative<answer::renewed>(*answer));
+        if (!asked.note.is_set() || !kept) return;
+        if (asked.note.value().empty()) return forget(asked);
+        const std::array<value, 3> values{asked.owner.value(), asked.note.value(),
+                                          micros(asked.ttl)};
+        static_cast<void>(db_->run(sentence::put_note, values, unread));
+    };
+    std::visit(detail::overloaded{
+                   [&](const ask::acquire& asked) { write(asked); },
+                   [&](const ask::renew& asked) { write(asked); },
+                   [&](const auto& ended) {
+                       if (ended.has_note) forget(ended);
+                   },
+               },
+               request);
+}
+
 void sql_lease_store::sweep_some() {
     const time_point now = clock_.now();
     if (swept_ == time_point::min()) swept_ = now;
     if (now - swept_ < sweep_pause) return;
     swept_ = now;
+    static_cast<void>(db_->run(sentence::forget_notes, {}, [](const row&) {}));
     static_cast<void>(sweep_next(sweep_size));
 }
 
