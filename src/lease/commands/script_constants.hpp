@@ -52,8 +52,8 @@ inline constexpr std::int64_t renewed = 1;
 inline constexpr std::int64_t renewed_contended = 2;
 inline constexpr std::int64_t floor_too_far = 3;
 
-// release.lua, release_only.lua, leave.lua, release_free.lua, release_free_all.lua; the number of keys that DEL
-// removed is answered as it is.
+// release.lua, release_only.lua, leave.lua, release_free.lua, release_free_all.lua; the number of
+// keys that DEL removed is answered as it is.
 inline constexpr std::int64_t not_held = 0;
 inline constexpr std::int64_t released = 1;
 inline constexpr std::int64_t contended = 2;
