@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -156,6 +157,9 @@ void postgres_server::signal_all(int number) {
     if (!process_ || !process_->running()) return;
     if (number == SIGSTOP) process_->signal(number);  // it makes no more
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        if (std::isdigit(static_cast<unsigned char>(entry.path().filename().string()[0])) == 0) {
+            continue;
+        }
         const std::string stat = contents(entry.path() / "stat");
         const std::size_t end = stat.rfind(')');
         if (end == std::string::npos) continue;

@@ -17,17 +17,17 @@ struct server_address {
 /// Where the database is, and how it is used. Holds a password: never print it whole.
 struct postgresql_options {
     /// Tried in their order; with several, those that only read are passed over.
-    std::vector<server_address> servers;
-    std::string database;
-    std::string user;      ///< Empty: as libpq chooses, by PGUSER or the user of the process.
-    std::string password;  ///< Empty: as libpq finds it, by PGPASSWORD or the password file.
+    std::vector<server_address> servers{};
+    std::string database{};
+    std::string user{};      ///< Empty: as libpq chooses, by PGUSER or the user of the process.
+    std::string password{};  ///< Empty: as libpq finds it, by PGPASSWORD or the password file.
     /// As libpq's. Empty: verify-full, but for a unix socket and this machine's own addresses.
-    std::string sslmode;
-    std::string ca_file;  ///< sslrootcert. Empty: the system's certificates.
-    std::string certificate_file;
-    std::string key_file;
+    std::string sslmode{};
+    std::string ca_file{};  ///< sslrootcert. Empty: the system's certificates.
+    std::string certificate_file{};
+    std::string key_file{};
     /// The schema that the tables are in. Empty: the first of the user's search path.
-    std::string schema;
+    std::string schema{};
     /// Make the tables if they are not there.
     bool create = true;
     /// A pooler stands between that gives a client one server connection for as long as it is
