@@ -5,6 +5,7 @@
 #include "driver/postgresql/postgresql_database.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/postgresql_url.hpp"
 #include "open/url_options.hpp"
 
 #include <holdfast/engine/span_text.hpp>
@@ -122,14 +123,14 @@ result<void> read_use(url& rest, postgresql_options& out) {
     return read;
 }
 
-result<postgresql_options> postgresql_options_of(const url& where) {
-    constexpr std::array<std::string_view, 13> known{
-        "host",        "port",   "password_file", "password_env", "sslmode",
-        "ca_file",     "certificate_file", "key_file", "connections", "schema",
-        "create",      "pooler", "statement_timeout"};
-    std::vector<std::string_view> all(known.begin(), known.end());
-    all.emplace_back("connect_timeout");
-    if (auto fit = only_options(where, all); !fit) return std::unexpected(std::move(fit.error()));
+}  // namespace
+
+result<postgresql_options> read_postgresql_url(const url& where) {
+    constexpr std::array<std::string_view, 14> known{
+        "host",     "port",        "password_file", "password_env", "sslmode",
+        "ca_file",  "certificate_file", "key_file", "connections", "schema",
+        "create",   "pooler",      "statement_timeout", "connect_timeout"};
+    if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     postgresql_options out;
     url rest = where;
     for (const auto part : {read_servers, read_password, read_tls, read_use}) {
@@ -144,10 +145,8 @@ result<postgresql_options> postgresql_options_of(const url& where) {
                 "postgresql://db.example.com/app");
 }
 
-}  // namespace
-
 result<opened_engine> open_postgresql(const url& where, const client_options& options) {
-    auto read = postgresql_options_of(where);
+    auto read = read_postgresql_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
     auto database =
         std::make_unique<postgresql::postgresql_database>(std::move(*read), *options.time);

@@ -42,10 +42,15 @@ TEST_F(postgresql_tables, a_deadlock_with_another_program_is_survived) {
     const owner_token a = new_owner();
     ASSERT_TRUE(is_granted(one.acquire(name_of("dead a"), a)));
     ASSERT_TRUE(is_granted(one.acquire(name_of("dead b"), a)));
-    std::jthread other([&] {
-        server.sql("BEGIN; SELECT 1 FROM holdfast_names WHERE name = 'dead b' FOR UPDATE; "
-                   "SELECT pg_sleep(0.5); "
-                   "SELECT 1 FROM holdfast_names WHERE name = 'dead a' FOR UPDATE; COMMIT");
+    // It takes the names in the other order: the second when we wait for its first. Only we look
+    // for a deadlock, so it is we who lose.
+    const std::jthread other([&] {
+        server.sql(
+            "SET deadlock_timeout = '60s'; DO $$ BEGIN "
+            "PERFORM 1 FROM holdfast_names WHERE name = 'dead b' FOR UPDATE; "
+            "WHILE NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) LOOP "
+            "PERFORM pg_sleep(0.02); END LOOP; "
+            "PERFORM 1 FROM holdfast_names WHERE name = 'dead a' FOR UPDATE; END $$");
     });
     wait_for("the other's lock", [&] {
         return server.sql("SELECT name FROM holdfast_names WHERE name = 'dead b' "
@@ -55,13 +60,10 @@ TEST_F(postgresql_tables, a_deadlock_with_another_program_is_survived) {
     const std::vector<lease_request> both{ask::renew{name_of("dead a"), a, {}, 30s},
                                           ask::renew{name_of("dead b"), a, {}, 30s}};
     std::vector<result<lease_reply>> replies(2);
-    // One of the two transactions is the server's victim, after a second. If it is the other, this
-    // passes anyway.
-    try {
-        one->exchange(both, replies, system_clock().now() + 10s);
-        other.join();
-    } catch (const std::runtime_error&) {
-    }
+    const auto deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
+    const auto before = server.sql(deadlocks);
+    one->exchange(both, replies, system_clock().now() + 20s);
+    wait_for("a deadlock", [&] { return server.sql(deadlocks) != before; });
     EXPECT_TRUE(replies[0] && replies[1]);
 }
 
@@ -108,17 +110,17 @@ TEST_F(postgresql_tables, tables_that_were_dropped_are_made_anew) {
 }
 
 TEST_F(postgresql_tables, two_that_come_first_at_once_make_one_set_of_tables) {
-    server.sql("CREATE DATABASE both");
+    server.sql("CREATE DATABASE firsts");
     std::vector<std::jthread> all;
     for (int i = 0; i < 4; ++i) {
         all.emplace_back([&, i] {
-            postgresql_store on(options_at(server.port(), "both"));
+            postgresql_store on(options_at(server.port(), "firsts"));
             const auto held = on.acquire(name_of("first " + std::to_string(i)), new_owner());
             EXPECT_TRUE(is_granted(held)) << (held ? "" : held.error().detail);
         });
     }
     all.clear();
-    EXPECT_EQ(server.sql("SELECT count(*) FROM holdfast_names", "both").front(), "4");
+    EXPECT_EQ(server.sql("SELECT count(*) FROM holdfast_names", "firsts").front(), "4");
 }
 
 TEST_F(postgresql_tables, a_schema_of_its_own_keeps_its_names_apart) {

@@ -131,10 +131,11 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
 result<bench::pairs_result> reference_round(const handoff_options& options,
                                             const bench_engine& engine) {
     const bench::pairs_options alone{.workers = 1, .length = options.round()};
-    auto r =
-        engine.of == bench_engine::kind::file
-            ? pairs_by_hand_in_a_file(engine, alone)
-            : bench::pairs_by_blocking_pool(engine.reference.host, engine.reference.port, alone);
+    using kind = bench_engine::kind;
+    auto r = engine.of == kind::file       ? pairs_by_hand_in_a_file(engine, alone)
+             : engine.of == kind::database ? pairs_by_hand_in_a_database(engine, alone)
+                                           : bench::pairs_by_blocking_pool(
+                                                 engine.reference.host, engine.reference.port, alone);
     if (!r) return r;
     if (r->failures > 0 || r->pairs_per_second <= 0) {
         return fail(errc::unavailable, "the reference failed: " + r->first_failure);
