@@ -44,8 +44,9 @@ result<void> read_servers(url& rest, postgresql_options& out) {
         }
     }
     if (socket && (!rest.hosts.empty() || !socket->starts_with('/'))) {
-        return wrong_option("host", "the directory of a unix socket, such as /run/postgresql, in a "
-                                    "URL that names no other host");
+        return wrong_option("host",
+                            "the directory of a unix socket, such as /run/postgresql, in a "
+                            "URL that names no other host");
     }
     if (socket) out.servers.push_back({*socket, port});
     for (const url_host& at : rest.hosts) {
@@ -61,6 +62,7 @@ result<void> read_servers(url& rest, postgresql_options& out) {
 // From the URL, a file or the environment. Otherwise libpq looks at PGPASSWORD and ~/.pgpass.
 result<void> read_password(url& rest, postgresql_options& out) {
     out.user = rest.user.value_or("");
+    if (auto user = take_option(rest, "user")) out.user = std::move(*user);
     out.password = rest.password.value_or("");
     if (const auto path = take_option(rest, "password_file")) {
         std::ifstream file(*path);
@@ -98,7 +100,8 @@ result<void> read_span(url& rest, std::string_view name, duration& out) {
     const auto text = take_option(rest, name);
     if (!text) return {};
     const auto span = parse_span(*text);
-    if (!span || *span < 10ms || *span > 10min) return wrong_option(name, "a time from 10ms to 10m");
+    if (!span || *span < 10ms || *span > 10min)
+        return wrong_option(name, "a time from 10ms to 10m");
     out = *span;
     return {};
 }
@@ -126,10 +129,14 @@ result<void> read_use(url& rest, postgresql_options& out) {
 }  // namespace
 
 result<postgresql_options> read_postgresql_url(const url& where) {
-    constexpr std::array<std::string_view, 14> known{
-        "host",     "port",        "password_file", "password_env", "sslmode",
-        "ca_file",  "certificate_file", "key_file", "connections", "schema",
-        "create",   "pooler",      "statement_timeout", "connect_timeout"};
+    constexpr std::array<std::string_view, 15> known{"host",           "user",
+                                                     "port",           "password_file",
+                                                     "password_env",   "sslmode",
+                                                     "ca_file",        "certificate_file",
+                                                     "key_file",       "connections",
+                                                     "schema",         "create",
+                                                     "pooler",         "statement_timeout",
+                                                     "connect_timeout"};
     if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     postgresql_options out;
     url rest = where;
@@ -150,8 +157,8 @@ result<opened_engine> open_postgresql(const url& where, const client_options& op
     if (!read) return std::unexpected(std::move(read.error()));
     auto database =
         std::make_unique<postgresql::postgresql_database>(std::move(*read), *options.time);
-    return opened_engine{
-        std::make_shared<sql::sql_lease_store>(std::move(database), *options.time), nullptr};
+    return opened_engine{std::make_shared<sql::sql_lease_store>(std::move(database), *options.time),
+                         nullptr};
 }
 
 }  // namespace holdfast::detail

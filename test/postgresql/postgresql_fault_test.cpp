@@ -74,7 +74,8 @@ TEST_F(postgresql_faults, a_hand_over_survives_a_cut_anywhere) {
         const lock_name job = name_of("handed over");
         const owner_token a = new_owner();
         const owner_token b = new_owner();
-        ASSERT_TRUE(is_granted(again(ask::acquire{job, a, {}, 30s, ask::when_busy::refuse, {}, 0})));
+        ASSERT_TRUE(
+            is_granted(again(ask::acquire{job, a, {}, 30s, ask::when_busy::refuse, {}, 0})));
         const auto waits = beside.acquire(job, b, ask::when_busy::stand_in_line);
         ASSERT_TRUE(is_busy(waits));
 
@@ -82,8 +83,13 @@ TEST_F(postgresql_faults, a_hand_over_survives_a_cut_anywhere) {
         check_kind(through.send(ask::release{job, a, {}}, 2s));
         proxy.pass();
         ASSERT_TRUE(again(ask::release{job, a, {}}));
-        const auto look = beside.send(ask::acquire{job, b, {}, 30s, ask::when_busy::stand_in_line,
-                                                   std::get<answer::busy>(*waits).ticket, 0});
+        const auto look = beside.send(ask::acquire{job,
+                                                   b,
+                                                   {},
+                                                   30s,
+                                                   ask::when_busy::stand_in_line,
+                                                   std::get<answer::busy>(*waits).ticket,
+                                                   0});
         EXPECT_TRUE(is_granted(look));
         ASSERT_TRUE(beside.release(job, b));
     }
@@ -104,11 +110,11 @@ TEST_F(postgresql_faults, a_reply_that_never_comes_is_an_outcome_that_is_not_kno
 }
 
 TEST_F(postgresql_faults, a_waiter_whose_listening_connection_was_lost_still_gets_the_name) {
-    auto one = client(std::make_shared<sql::sql_lease_store>(
-                          std::make_unique<postgresql::postgresql_database>(
-                              options_at(proxy.port()), system_clock()),
-                          system_clock()),
-                      {});
+    auto one = client(
+        std::make_shared<sql::sql_lease_store>(std::make_unique<postgresql::postgresql_database>(
+                                                   options_at(proxy.port()), system_clock()),
+                                               system_clock()),
+        {});
     const lock_name job = name_of("ear");
     const owner_token a = new_owner();
     ASSERT_TRUE(is_granted(beside.acquire(job, a)));

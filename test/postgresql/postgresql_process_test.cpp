@@ -90,8 +90,8 @@ TEST(postgresql_processes, a_child_of_fork_is_refused_and_leaves_its_parent_alon
     postgresql_store here(options_at(shared_postgres().port()));
     const owner_token me = new_owner();
     ASSERT_TRUE(is_granted(here.acquire(name_of("parent"), me)));
-    ASSERT_TRUE(is_busy(here.acquire(name_of("parent"), new_owner(),
-                                     ask::when_busy::stand_in_line)));
+    ASSERT_TRUE(
+        is_busy(here.acquire(name_of("parent"), new_owner(), ask::when_busy::stand_in_line)));
     const pid_t child = ::fork();
     if (child == 0) {
         const auto reply = here.acquire(name_of("child"), new_owner());

@@ -22,8 +22,8 @@ TEST_F(postgresql_tables, a_fence_never_goes_back_also_when_the_clock_does) {
     ASSERT_TRUE(is_granted(one.acquire(job, a)));
     server.sql("UPDATE holdfast_names SET top = top + 3600000000 WHERE name = 'clock'");
     ASSERT_TRUE(one.release(job, a));
-    const auto ahead = std::stoull(
-        server.sql("SELECT top FROM holdfast_names WHERE name = 'clock'").front());
+    const auto ahead =
+        std::stoull(server.sql("SELECT top FROM holdfast_names WHERE name = 'clock'").front());
 
     const owner_token b = new_owner();
     const auto kept = one.acquire(job, b);
@@ -53,8 +53,10 @@ TEST_F(postgresql_tables, a_deadlock_with_another_program_is_survived) {
             "PERFORM 1 FROM holdfast_names WHERE name = 'dead a' FOR UPDATE; END $$");
     });
     wait_for("the other's lock", [&] {
-        return server.sql("SELECT name FROM holdfast_names WHERE name = 'dead b' "
-                          "FOR UPDATE SKIP LOCKED")
+        return server
+            .sql(
+                "SELECT name FROM holdfast_names WHERE name = 'dead b' "
+                "FOR UPDATE SKIP LOCKED")
             .empty();
     });
     const std::vector<lease_request> both{ask::renew{name_of("dead a"), a, {}, 30s},
@@ -78,8 +80,7 @@ TEST_F(postgresql_tables, batches_of_the_same_names_in_any_order_do_not_wait_for
             for (int i = 0; i < names; ++i) {
                 const int which = backwards ? names - 1 - i : i;
                 const lock_name name = name_of("batch " + std::to_string(which));
-                take.push_back(
-                    ask::acquire{name, owner, {}, 30s, ask::when_busy::refuse, {}, 0});
+                take.push_back(ask::acquire{name, owner, {}, 30s, ask::when_busy::refuse, {}, 0});
                 leave.push_back(ask::leave{name, owner, {}});
             }
             std::vector<result<lease_reply>> replies(names);
@@ -89,8 +90,9 @@ TEST_F(postgresql_tables, batches_of_the_same_names_in_any_order_do_not_wait_for
             for (const auto& one_reply : replies) EXPECT_TRUE(one_reply);
         }
     };
-    const auto before = server.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = "
-                                   "'postgres'");
+    const auto before = server.sql(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = "
+        "'postgres'");
     {
         const std::jthread forwards([&] { batches(one, false); });
         const std::jthread backwards([&] { batches(two, true); });

@@ -33,7 +33,8 @@ TEST(postgresql_trouble, a_wrong_address_is_told) {
     const auto port = std::to_string(free_port());
     const error why = trouble_at("postgresql://127.0.0.1:" + port + "/postgres");
     EXPECT_EQ(why.code, errc::unavailable);
-    EXPECT_THAT(why.detail, HasSubstr("127.0.0.1:" + port + "/postgres: the server cannot be reached"));
+    EXPECT_THAT(why.detail,
+                HasSubstr("127.0.0.1:" + port + "/postgres: the server cannot be reached"));
 }
 
 TEST(postgresql_trouble, a_wrong_password_is_told_and_not_repeated) {
@@ -52,7 +53,8 @@ TEST(postgresql_trouble, the_password_may_come_from_a_file) {
     server.sql("CREATE ROLE app LOGIN PASSWORD 'sesame'; GRANT ALL ON SCHEMA public TO app");
     const temporary_directory folder;
     std::ofstream(folder.path() / "password") << "sesame\n";
-    const auto url = at(server, "app", "/postgres?password_file=" + (folder.path() / "password").string());
+    const auto url =
+        at(server, "app", "/postgres?password_file=" + (folder.path() / "password").string());
     EXPECT_EQ(trouble_at(url).detail, "it was granted");
 }
 
@@ -119,8 +121,7 @@ TEST(postgresql_trouble, a_replica_is_passed_over_if_another_server_is_named) {
 }
 
 TEST(postgresql_trouble, too_many_connections_are_told) {
-    postgres_server server(
-        {.settings = {"max_connections=5", "superuser_reserved_connections=3"}});
+    postgres_server server({.settings = {"max_connections=5", "superuser_reserved_connections=3"}});
     server.sql("CREATE ROLE app LOGIN; GRANT ALL ON SCHEMA public TO app");
     const auto url = at(server, "app", "/postgres");
     std::vector<client> others;
@@ -153,9 +154,9 @@ TEST(postgresql_trouble, a_certificate_is_verified) {
 }
 
 TEST(postgresql_trouble, a_unix_socket_needs_no_host) {
-    const auto url = "postgresql://postgres@/postgres?host=" +
-                     shared_postgres().directory().string() +
-                     "&port=" + std::to_string(shared_postgres().port());
+    const auto url =
+        "postgresql:///postgres?user=postgres&host=" + shared_postgres().directory().string() +
+        "&port=" + std::to_string(shared_postgres().port());
     const error why = trouble_at(url);
     EXPECT_EQ(why.detail, "it was granted");
 }

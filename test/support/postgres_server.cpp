@@ -38,8 +38,9 @@ std::string program(const std::string& name) {
 std::vector<std::string> as_postgres(std::vector<std::string> words) {
     if (::geteuid() != 0) return words;
     // setpriv does not stay between us and the server, as runuser does: a signal reaches it.
-    std::vector<std::string> all{"setpriv", "--reuid=postgres", "--regid=postgres",
-                                 "--init-groups", "--pdeathsig", "KILL", "--"};
+    std::vector<std::string> all{
+        "setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--pdeathsig", "KILL",
+        "--"};
     all.insert(all.end(), words.begin(), words.end());
     return all;
 }
@@ -115,10 +116,10 @@ void postgres_server::start() {
         [&] {
             if (!process_ || !process_->running()) {
                 process_.reset();
-                process_ = std::make_unique<child_process>(
-                    process_options{.argv = as_postgres(words),
-                                    .output = directory() / "log",
-                                    .directory = directory()});
+                process_ =
+                    std::make_unique<child_process>(process_options{.argv = as_postgres(words),
+                                                                    .output = directory() / "log",
+                                                                    .directory = directory()});
             }
             return !sql("SELECT 1").empty();
         },
@@ -133,10 +134,10 @@ std::vector<std::string> postgres_server::sql(const std::string& text,
                                               const std::string& database) {
     const auto out = directory() / "sql.out";
     std::filesystem::remove(out);
-    run_to_success({.argv = {"psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
-                             directory(), "-p", std::to_string(port_), "-U", "postgres", "-d",
-                             database, "-c", text},
-                    .output = out});
+    run_to_success(
+        {.argv = {"psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", directory(), "-p",
+                  std::to_string(port_), "-U", "postgres", "-d", database, "-c", text},
+         .output = out});
     std::istringstream lines(contents(out));
     std::vector<std::string> rows;
     for (std::string line; std::getline(lines, line);) rows.push_back(line);

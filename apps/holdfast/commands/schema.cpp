@@ -30,7 +30,8 @@ exit_code print_schema(const schema_options& /*options*/) {
     fmt::print("BEGIN;\n{};\nCOMMIT;\n", fmt::join(postgresql::make_tables(), ";\n"));
     return exit_code::success;
 #else
-    fmt::print(stderr, "holdfast schema: this program was built without any engine in a database\n");
+    fmt::print(stderr,
+               "holdfast schema: this program was built without any engine in a database\n");
     return exit_code::usage;
 #endif
 }
@@ -39,8 +40,7 @@ exit_code print_schema(const schema_options& /*options*/) {
 
 void add_schema(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<schema_options>();
-    CLI::App* words =
-        to.add_subcommand("schema", "Print the tables of a database engine, as SQL");
+    CLI::App* words = to.add_subcommand("schema", "Print the tables of a database engine, as SQL");
     add_choice(*words, "--engine", options->engine, {"postgresql"}, "Which database");
     words->footer(
         "Tables are made by the first program that uses a database, if it may. Otherwise let an\n"

@@ -143,9 +143,8 @@ error postgresql_connection::failed(const complaint& said, bool doubtful) {
                             "carried out ({})",
                             link_.label(), one_line(said.words))};
     }
-    return {errc::unavailable,
-            fmt::format("{}: the connection was lost; nothing was done ({})", link_.label(),
-                        one_line(said.words))};
+    return {errc::unavailable, fmt::format("{}: the connection was lost; nothing was done ({})",
+                                           link_.label(), one_line(said.words))};
 }
 
 result<void> postgresql_connection::begin() {
@@ -168,8 +167,8 @@ bool postgresql_connection::send_begin() {
 
 bool postgresql_connection::prepare(sentence what, std::span<const sql::value> values) {
     const auto at = static_cast<std::size_t>(what);
-    const bool on_its_way = std::ranges::any_of(
-        sent_, [&](const sent& one) { return one.prepares == what; });
+    const bool on_its_way =
+        std::ranges::any_of(sent_, [&](const sent& one) { return one.prepares == what; });
     if (prepared_[at] || on_its_way) return true;
     const bound_values bound(values);
     sent_.push_back({.prepares = what});
@@ -246,7 +245,8 @@ std::optional<complaint> postgresql_connection::read_answers() {
             case PGRES_TUPLES_OK:
             case PGRES_COMMAND_OK:
                 if (at >= sent_.size()) break;
-                if (sent_[at].prepares) prepared_.set(static_cast<std::size_t>(*sent_[at].prepares));
+                if (sent_[at].prepares)
+                    prepared_.set(static_cast<std::size_t>(*sent_[at].prepares));
                 if (sent_[at].asks != nullptr) read_rows(answer, *sent_[at].asks);
                 break;
             default:
@@ -298,8 +298,7 @@ void postgresql_connection::roll_back() noexcept {
 
 result<wall_time> postgresql_connection::time_of_day() {
     std::int64_t micros = 0;
-    const auto done =
-        run(sentence::now, {}, [&](const sql::row& one) { micros = one.number(0); });
+    const auto done = run(sentence::now, {}, [&](const sql::row& one) { micros = one.number(0); });
     if (!done) return std::unexpected(done.error());
     return wall_time(std::chrono::microseconds(micros));
 }

@@ -83,9 +83,12 @@ UPDATE holdfast_meta SET floor = greatest(floor, (SELECT max(top) FROM gone))
 WHERE EXISTS (SELECT 1 FROM gone))";
 
 constexpr std::array own{
-    own_text{sentence::take, take},           own_text{sentence::let_go, let_go},
-    own_text{sentence::look, look},           own_text{sentence::gate, gate},
-    own_text{sentence::drop_gate, drop_gate}, own_text{sentence::tell_other, tell_other},
+    own_text{sentence::take, take},
+    own_text{sentence::let_go, let_go},
+    own_text{sentence::look, look},
+    own_text{sentence::gate, gate},
+    own_text{sentence::drop_gate, drop_gate},
+    own_text{sentence::tell_other, tell_other},
     own_text{sentence::sweep_free, sweep_free},
 };
 
@@ -119,10 +122,10 @@ std::vector<std::string> make_tables() {
         "    one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),\n"
         "    version INTEGER NOT NULL,\n"
         "    floor BIGINT NOT NULL)");
-    steps.push_back(fmt::format(
-        "INSERT INTO holdfast_meta (one, version, floor) VALUES (1, {}, 0)\n"
-        "ON CONFLICT (one) DO NOTHING",
-        sql::schema_version));
+    steps.push_back(
+        fmt::format("INSERT INTO holdfast_meta (one, version, floor) VALUES (1, {}, 0)\n"
+                    "ON CONFLICT (one) DO NOTHING",
+                    sql::schema_version));
     return steps;
 }
 

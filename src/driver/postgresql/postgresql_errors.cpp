@@ -71,9 +71,8 @@ std::string_view state_in(std::string_view words) {
         const std::string_view rest = words.substr(at + 3);
         if (rest.size() <= size || rest[size] != ':') continue;
         const std::string_view state = rest.substr(0, size);
-        const bool fits = std::ranges::all_of(state, [](unsigned char c) {
-            return std::isdigit(c) != 0 || std::isupper(c) != 0;
-        });
+        const bool fits = std::ranges::all_of(
+            state, [](unsigned char c) { return std::isdigit(c) != 0 || std::isupper(c) != 0; });
         if (fits) return state;
     }
     return {};

@@ -61,12 +61,12 @@ private:
 
 PGconn* start_connection(const postgresql_options& o, const server_address& at) {
     const bool local = is_socket(at.host) || is_this_machine(at.host);
-    const std::string mode =
-        !o.sslmode.empty() ? o.sslmode : (local ? "disable" : "verify-full");
+    const std::string mode = !o.sslmode.empty() ? o.sslmode : (local ? "disable" : "verify-full");
     std::error_code ignored;
-    const std::string ca = !o.ca_file.empty() || !std::filesystem::exists(system_certificates, ignored)
-                               ? o.ca_file
-                               : system_certificates;
+    const std::string ca =
+        !o.ca_file.empty() || !std::filesystem::exists(system_certificates, ignored)
+            ? o.ca_file
+            : system_certificates;
     const std::string port = std::to_string(at.port);
     connection_words words;
     words.add("host", at.host);
@@ -93,7 +93,8 @@ PGconn* start_connection(const postgresql_options& o, const server_address& at) 
 
 std::string label_of(const postgresql_options& o) {
     std::vector<std::string> hosts;
-    for (const server_address& at : o.servers) hosts.push_back(fmt::format("{}:{}", at.host, at.port));
+    for (const server_address& at : o.servers)
+        hosts.push_back(fmt::format("{}:{}", at.host, at.port));
     return fmt::format("postgresql://{}/{}", fmt::join(hosts, ","), o.database);
 }
 
@@ -108,8 +109,7 @@ void postgresql_link::closer::operator()(pg_conn* db) const noexcept {
 complaint complaint_of(const pg_result* one) {
     const char* const state = ::PQresultErrorField(one, PG_DIAG_SQLSTATE);
     const char* const words = ::PQresultErrorField(one, PG_DIAG_MESSAGE_PRIMARY);
-    return {state != nullptr ? state : "",
-            words != nullptr ? words : ::PQresultErrorMessage(one)};
+    return {state != nullptr ? state : "", words != nullptr ? words : ::PQresultErrorMessage(one)};
 }
 
 postgresql_link::postgresql_link(const postgresql_options& options)
@@ -222,8 +222,8 @@ std::expected<answer_set, complaint> postgresql_link::next(time_point deadline) 
     }
     answer_set one(::PQgetResult(db_.get()));
     if (::PQstatus(db_.get()) == CONNECTION_BAD) {
-        complaint said = one != nullptr ? complaint_of(one.get())
-                                        : complaint{{}, ::PQerrorMessage(db_.get())};
+        complaint said =
+            one != nullptr ? complaint_of(one.get()) : complaint{{}, ::PQerrorMessage(db_.get())};
         one.reset();
         close();
         return std::unexpected(std::move(said));

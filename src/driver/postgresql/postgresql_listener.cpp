@@ -84,10 +84,9 @@ std::optional<sql::note> read_note(std::int64_t process, std::string_view text) 
     const auto fence = next_number(text);
     const auto claim = next_number(text);
     if (!owner || !fence || !claim || *fence < 0 || *claim < 0) return std::nullopt;
-    return sql::note{{process, *number},
-                     {*owner,
-                      {static_cast<std::uint64_t>(*fence)},
-                      std::chrono::microseconds(*claim)}};
+    return sql::note{
+        {process, *number},
+        {*owner, {static_cast<std::uint64_t>(*fence)}, std::chrono::microseconds(*claim)}};
 }
 
 bool postgresql_listener::state::wait(int fd, duration at_most) const {
@@ -101,8 +100,8 @@ bool postgresql_listener::state::wait(int fd, duration at_most) const {
 result<void> postgresql_listener::state::connect() {
     const time_point deadline = system_clock().now() + options.connect_timeout;
     if (auto opened = link.open(deadline); !opened) return opened;
-    const auto said = link.ask(
-        fmt::format("LISTEN holdfast_{}_{}", whose.process, whose.number), deadline);
+    const auto said =
+        link.ask(fmt::format("LISTEN holdfast_{}_{}", whose.process, whose.number), deadline);
     if (said) return {};
     return std::unexpected(refused(said.error(), link.label()));
 }

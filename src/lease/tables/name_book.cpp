@@ -35,11 +35,7 @@ std::int64_t pause_before_look(std::int64_t waited, std::uint32_t ahead) {
 
 name_book::name_book(std::int64_t now, std::int64_t top, std::vector<party> parties,
                      hearing_check hears, wake_reach reach)
-    : now_(now),
-      top_(top),
-      parties_(std::move(parties)),
-      hears_(std::move(hears)),
-      reach_(reach) {
+    : now_(now), top_(top), parties_(std::move(parties)), hears_(std::move(hears)), reach_(reach) {
     std::ranges::stable_sort(parties_, {}, [](const party& p) {
         return std::tuple(p.ticket, p.at == stand::holds ? p.fence : 0);
     });
@@ -384,8 +380,7 @@ std::uint32_t name_book::evict(std::string_view reason) {
 }
 
 bool name_book::is_crowd() const {
-    const auto here =
-        std::ranges::count_if(parties_, [](const party& p) { return !p.gone; });
+    const auto here = std::ranges::count_if(parties_, [](const party& p) { return !p.gone; });
     return here > 1 || anyone(stand::waits);
 }
 

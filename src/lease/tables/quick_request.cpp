@@ -28,8 +28,9 @@ void quick_request::prepare(const ask::acquire& asked, const listener_id& self) 
     }
     if (asked.mode.type != lease_mode::kind::exclusive) return;
     what_ = sentence::take;
-    values_ = {asked.name.value(), asked.owner.value(), micros(asked.ttl),
-               std::int64_t{asked.spare_fences}, self.process, self.number};
+    values_ = {asked.name.value(), asked.owner.value(),
+               micros(asked.ttl),  std::int64_t{asked.spare_fences},
+               self.process,       self.number};
     count_ = 6;
 }
 
@@ -77,11 +78,11 @@ void quick_request::see(const row& found) {
     if (found.number(7) > 0) {
         after = std::min(after, pause_before_look(now - found.number(5), ahead));
     }
-    seen_ = answer::busy{
-        .look_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
-        .ahead = ahead,
-        .ticket = {static_cast<std::uint64_t>(found.number(3))},
-        .latest = {static_cast<std::uint64_t>(found.number(2))}};
+    seen_ =
+        answer::busy{.look_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
+                     .ahead = ahead,
+                     .ticket = {static_cast<std::uint64_t>(found.number(3))},
+                     .latest = {static_cast<std::uint64_t>(found.number(2))}};
 }
 
 }  // namespace holdfast::sql

@@ -22,7 +22,7 @@ enum class sentence : std::uint8_t;
 /// A value of a statement: a number or a text.
 class value {
 public:
-    value() noexcept = default;  ///< The number 0.
+    value() noexcept = default;                                               ///< The number 0.
     value(std::int64_t number) noexcept : number_(number) {}                  // NOLINT: it is meant
     value(std::string_view text) noexcept : text_(text), is_text_(true) {}    // NOLINT: to convert
     value(const std::string& text) noexcept : text_(text), is_text_(true) {}  // NOLINT: silently

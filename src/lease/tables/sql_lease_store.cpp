@@ -63,9 +63,8 @@ private:
 };
 
 std::string text_of(const note& one) {
-    return fmt::format(
-        "{} {} {} {}", one.to.number, one.push.owner.value(), one.push.fence.value,
-        std::chrono::duration_cast<std::chrono::microseconds>(one.push.ttl).count());
+    return fmt::format("{} {} {} {}", one.to.number, one.push.owner.value(), one.push.fence.value,
+                       std::chrono::duration_cast<std::chrono::microseconds>(one.push.ttl).count());
 }
 
 std::optional<error> unfit(const lease_request& request) {

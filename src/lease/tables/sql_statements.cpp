@@ -184,9 +184,9 @@ CREATE TABLE holdfast_keys (
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     std::array<std::string_view, sentence_count> texts{
-        take,       extend,    let_go, look, gate,  put_gate, drop_gate,     parties, put_party,
-        drop_party, "",        list_gates,   introduce, client, now, sweep, "", forget_clients,
-        load_key,   all_keys,  put_key,      drop_key,  sweep_keys};
+        take,      extend,         let_go,   look,       gate,      put_gate, drop_gate, parties,
+        put_party, drop_party,     "",       list_gates, introduce, client,   now,       sweep,
+        "",        forget_clients, load_key, all_keys,   put_key,   drop_key, sweep_keys};
     if (words.commands == dialect::keys::none) {
         std::fill(texts.begin() + static_cast<int>(sentence::load_key), texts.end(), "");
     }

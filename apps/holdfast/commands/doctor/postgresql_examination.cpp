@@ -53,7 +53,9 @@ public:
         return ::PQgetvalue(from_, 0, which);
     }
     [[nodiscard]] bool is_true(column which) const { return text(which) == "t"; }
-    [[nodiscard]] int number(column which) const { return std::atoi(::PQgetvalue(from_, 0, which)); }
+    [[nodiscard]] int number(column which) const {
+        return std::atoi(::PQgetvalue(from_, 0, which));
+    }
 
 private:
     const PGresult* from_;
@@ -123,9 +125,8 @@ findings examine_access(const server_facts& facts, const std::string& where, boo
 
 finding examine_connections(const server_facts& facts, std::size_t ours, const std::string& where) {
     const auto all = static_cast<std::size_t>(facts.number(max_connections));
-    const std::string text =
-        fmt::format("a client uses up to {} and one that listens, of {} that the server allows",
-                    ours, all);
+    const std::string text = fmt::format(
+        "a client uses up to {} and one that listens, of {} that the server allows", ours, all);
     if (2 * (ours + 1) <= all) return {level::good, "connections", where, text, ""};
     return {level::note, "connections", where, text + ": two clients may use them up",
             "lower connections= in the URL, or raise max_connections"};
