@@ -76,20 +76,15 @@ TEST_F(postgresql_faults, a_hand_over_survives_a_cut_anywhere) {
         const owner_token b = new_owner();
         ASSERT_TRUE(
             is_granted(again(ask::acquire{job, a, {}, 30s, ask::when_busy::refuse, {}, 0})));
-        const auto waits = beside.acquire(job, b, ask::when_busy::stand_in_line);
+        const auto waits = beside.acquire(job, b, ask::when_busy::join_queue);
         ASSERT_TRUE(is_busy(waits));
 
         proxy.cut_replies_after(cut);
         check_kind(through.send(ask::release{job, a, {}}, 2s));
         proxy.pass();
         ASSERT_TRUE(again(ask::release{job, a, {}}));
-        const auto look = beside.send(ask::acquire{job,
-                                                   b,
-                                                   {},
-                                                   30s,
-                                                   ask::when_busy::stand_in_line,
-                                                   std::get<answer::busy>(*waits).ticket,
-                                                   0});
+        const auto look = beside.send(ask::acquire{
+            job, b, {}, 30s, ask::when_busy::join_queue, std::get<answer::busy>(*waits).ticket, 0});
         EXPECT_TRUE(is_granted(look));
         ASSERT_TRUE(beside.release(job, b));
     }

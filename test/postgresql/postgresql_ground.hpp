@@ -43,7 +43,7 @@ public:
               system_clock())) {
         store_->on_push([box = box_](const lease_push& push) {
             const std::scoped_lock guard(box->mutex);
-            if (const auto* given = std::get_if<handed_over>(&push)) box->given.push_back(*given);
+            if (const auto* given = std::get_if<handed_off>(&push)) box->given.push_back(*given);
         });
     }
 
@@ -60,7 +60,7 @@ public:
     result<lease_reply> release(const lock_name& name, const owner_token& owner) {
         return send(ask::release{name, owner, {}});
     }
-    std::vector<handed_over> heard() {
+    std::vector<handed_off> heard() {
         const std::scoped_lock guard(box_->mutex);
         return box_->given;
     }
@@ -70,7 +70,7 @@ public:
 private:
     struct mailbox {
         std::mutex mutex;
-        std::vector<handed_over> given;
+        std::vector<handed_off> given;
     };
     std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();
     std::shared_ptr<sql::sql_lease_store> store_;

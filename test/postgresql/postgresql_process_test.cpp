@@ -63,13 +63,13 @@ TEST(postgresql_processes, a_release_in_another_process_is_told_to_the_next_in_l
     other_holder other(port, "told", 60s);
     postgresql_store here(options_at(port));
     const owner_token me = new_owner();
-    const auto waits = here.acquire(name_of("told"), me, ask::when_busy::stand_in_line);
+    const auto waits = here.acquire(name_of("told"), me, ask::when_busy::join_queue);
     ASSERT_TRUE(is_busy(waits));
-    EXPECT_GE(std::get<answer::busy>(*waits).look_after, 900ms) << "it looks, as if not told";
+    EXPECT_GE(std::get<answer::busy>(*waits).poll_after, 900ms) << "it looks, as if not told";
 
     other.release();
     wait_for("the note", [&] { return !here.heard().empty(); });
-    const handed_over given = here.heard().front();
+    const handed_off given = here.heard().front();
     EXPECT_EQ(given.owner.value(), me.value());
     EXPECT_GT(given.ttl, 0s);
     const auto mine = here.acquire(name_of("told"), me);
@@ -90,8 +90,7 @@ TEST(postgresql_processes, a_child_of_fork_is_refused_and_leaves_its_parent_alon
     postgresql_store here(options_at(shared_postgres().port()));
     const owner_token me = new_owner();
     ASSERT_TRUE(is_granted(here.acquire(name_of("parent"), me)));
-    ASSERT_TRUE(
-        is_busy(here.acquire(name_of("parent"), new_owner(), ask::when_busy::stand_in_line)));
+    ASSERT_TRUE(is_busy(here.acquire(name_of("parent"), new_owner(), ask::when_busy::join_queue)));
     const pid_t child = ::fork();
     if (child == 0) {
         const auto reply = here.acquire(name_of("child"), new_owner());

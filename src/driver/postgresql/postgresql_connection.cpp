@@ -38,7 +38,7 @@ bool changes(sentence what) {
     switch (what) {
         case sentence::take:
         case sentence::extend:
-        case sentence::let_go: return true;
+        case sentence::release_free: return true;
         default: return false;
     }
 }
@@ -127,13 +127,13 @@ result<void> postgresql_connection::ready(time_point give_up) {
 
 error postgresql_connection::closed() const {
     return {errc::unavailable,
-            fmt::format("{}: the connection was lost; it is made anew", link_.label())};
+            fmt::format("{}: the connection was lost; it is made again", link_.label())};
 }
 
 error postgresql_connection::failed(const complaint& said, bool doubtful) {
     if (!said.state.empty()) {
         lost_conflict_ = is_conflict(said.state);
-        // Tables that are gone are made anew, or found again, by the next connection.
+        // Tables that are gone are made again, or found again, by the next connection.
         if (said.state == "42P01" || said.state == "26000") link_.close();
         return refused(said, link_.label());
     }

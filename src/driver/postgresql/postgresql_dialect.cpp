@@ -41,7 +41,7 @@ WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2)
 RETURNING fence)";
 
 // Ends the owner's lease, if nobody else is there. The gate stays, free.
-constexpr std::string_view let_go = R"(
+constexpr std::string_view release_free = R"(
 UPDATE holdfast_names
 SET owner = '', fence = 0, expires = 0, since = 0, process = 0, listener = 0
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
@@ -84,7 +84,7 @@ WHERE EXISTS (SELECT 1 FROM gone))";
 
 constexpr std::array own{
     own_text{sentence::take, take},
-    own_text{sentence::let_go, let_go},
+    own_text{sentence::release_free, release_free},
     own_text{sentence::look, look},
     own_text{sentence::gate, gate},
     own_text{sentence::drop_gate, drop_gate},

@@ -136,7 +136,7 @@ void postgresql_listener::run(const std::shared_ptr<state>& all) {
         if (connected) {
             pause = 50ms;
             all->say(true, std::nullopt);
-            sql::tell_to_look_again(all->whose);
+            sql::tell_to_poll_again(all->whose);
             all->attend();
             all->say(false, std::nullopt);
         } else {

@@ -14,7 +14,7 @@
 ///
 /// Each store has a channel, `holdfast_<process>_<store>`. A release that hands a name to one of
 /// its waiters NOTIFYs that channel in the same transaction, so that the note arrives when the name
-/// is the waiter's. A connection that is lost is made anew, and then every waiter looks, because
+/// is the waiter's. A connection that is lost is made again, and then every waiter looks, because
 /// notes may have been missed.
 namespace holdfast::postgresql {
 

@@ -41,7 +41,7 @@ void quick_request::prepare(const ask::renew& asked, const listener_id& /*self*/
 }
 
 void quick_request::prepare(const ask::release& asked, const listener_id& /*self*/) {
-    what_ = sentence::let_go;
+    what_ = sentence::release_free;
     values_ = {asked.name.value(), asked.owner.value()};
     count_ = 2;
 }
@@ -74,12 +74,12 @@ void quick_request::see(const row& found) {
     const std::int64_t due = found.number(1);
     if (due <= now || found.number(4) - now < stale_place) return;
     const auto ahead = static_cast<std::uint32_t>(found.number(6));
-    std::int64_t after = std::min(due - now, longest_look);
+    std::int64_t after = std::min(due - now, longest_poll);
     if (found.number(7) > 0) {
-        after = std::min(after, pause_before_look(now - found.number(5), ahead));
+        after = std::min(after, pause_before_poll(now - found.number(5), ahead));
     }
     seen_ =
-        answer::busy{.look_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
+        answer::busy{.poll_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
                      .ahead = ahead,
                      .ticket = {static_cast<std::uint64_t>(found.number(3))},
                      .latest = {static_cast<std::uint64_t>(found.number(2))}};

@@ -115,7 +115,7 @@ void sql_lease_store::on_push(push_handler handler) {
 result<sql_lease_store::visit> sql_lease_store::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
-                    "this is a child of the process that opened the database: open it anew");
+                    "this is a child of the process that opened the database: open it again");
     }
     auto mine = pool_.enter(give_up);
     if (!mine) {
@@ -195,7 +195,7 @@ result<void> sql_lease_store::hear_if_waiting(std::span<const lease_request> req
                                               time_point give_up) {
     const bool waits = std::ranges::any_of(requests, [](const lease_request& one) {
         const auto* asked = std::get_if<ask::acquire>(&one);
-        return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+        return asked != nullptr && asked->otherwise == ask::when_busy::join_queue;
     });
     return waits ? database_->hear(listener_.id(), give_up) : result<void>();
 }

@@ -98,12 +98,12 @@ void tell(std::span<const note> notes) {
     }
 }
 
-void tell_to_look_again(const listener_id& id) {
+void tell_to_poll_again(const listener_id& id) {
     hub& all = here();
     const auto whose = id.process == all.process ? all.find(id.number) : nullptr;
     if (whose == nullptr) return;
     const std::shared_lock guard(whose->mutex);
-    if (whose->handler) whose->handler(look_again{});
+    if (whose->handler) whose->handler(poll_again{});
 }
 
 }  // namespace holdfast::sql

@@ -38,6 +38,6 @@ private:
 void tell(std::span<const note> notes);
 
 /// Tells that store that notes to it may have been lost.
-void tell_to_look_again(const listener_id& id);
+void tell_to_poll_again(const listener_id& id);
 
 }  // namespace holdfast::sql
