@@ -3,6 +3,8 @@
 // What is kept in the tables, and what other transactions do to them.
 #include "postgresql/postgresql_ground.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace holdfast::test {
@@ -132,6 +134,29 @@ TEST_F(postgresql_tables, a_schema_of_its_own_keeps_its_names_apart) {
     postgresql_store apart(options);
     ASSERT_TRUE(is_granted(one.acquire(name_of("same"), new_owner())));
     EXPECT_TRUE(is_granted(apart.acquire(name_of("same"), new_owner())));
+}
+
+// As docs/guide/postgresql.md says it.
+TEST_F(postgresql_tables, a_late_holders_transaction_is_refused_by_its_fence) {
+    server.sql("CREATE TABLE guard (name TEXT PRIMARY KEY, fence BIGINT NOT NULL)");
+    const auto enter = [&](std::uint64_t fence) {
+        return server
+            .sql("INSERT INTO guard (name, fence) VALUES ('report', " + std::to_string(fence) +
+                 ") ON CONFLICT (name) DO UPDATE SET fence = excluded.fence "
+                 "WHERE guard.fence <= excluded.fence RETURNING fence")
+            .size();
+    };
+    const owner_token a = new_owner();
+    const auto first = one.acquire(name_of("report"), a, ask::when_busy::refuse, 10ms);
+    ASSERT_TRUE(is_granted(first));
+    result<lease_reply> second;
+    wait_for("the end of the first lease", [&] {
+        second = two.acquire(name_of("report"), new_owner());
+        return is_granted(second);
+    });
+    EXPECT_EQ(enter(fence_of(second)), 1U);
+    EXPECT_EQ(enter(fence_of(first)), 0U);
+    EXPECT_EQ(enter(fence_of(second)), 1U) << "a holder may write more than once";
 }
 
 // A database whose default is stricter than we need.

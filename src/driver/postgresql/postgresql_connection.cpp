@@ -130,21 +130,23 @@ error postgresql_connection::closed() const {
             fmt::format("{}: the connection was lost; it is made again", link_.label())};
 }
 
+// A connection that was lost may have lost the answer alone, whatever the server said at its end.
 error postgresql_connection::failed(const complaint& said, bool doubtful) {
-    if (!said.state.empty()) {
-        lost_conflict_ = is_conflict(said.state);
-        // Tables that are gone are made again, or found again, by the next connection.
-        if (said.state == "42P01" || said.state == "26000") link_.close();
-        return refused(said, link_.label());
-    }
-    if (doubtful) {
+    if (doubtful && !link_.is_open()) {
         return {errc::outcome_unknown,
                 fmt::format("{}: the connection was lost while the server worked: it may have been "
                             "carried out ({})",
                             link_.label(), one_line(said.words))};
     }
-    return {errc::unavailable, fmt::format("{}: the connection was lost; nothing was done ({})",
-                                           link_.label(), one_line(said.words))};
+    if (said.state.empty()) {
+        return {errc::unavailable,
+                fmt::format("{}: the connection was lost; nothing was done ({})", link_.label(),
+                            one_line(said.words))};
+    }
+    lost_conflict_ = is_conflict(said.state);
+    // Tables that are gone are made again, or found again, by the next connection.
+    if (said.state == "42P01" || said.state == "26000") link_.close();
+    return refused(said, link_.label());
 }
 
 result<void> postgresql_connection::begin() {
