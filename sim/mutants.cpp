@@ -23,6 +23,7 @@ constexpr std::array mutants{
     mutant{"gives_up_without_leaving", "a waiter that gives up says nothing"},
     mutant{"leaves_once_only", "a leave that was not answered is not repeated"},
     mutant{"background_leaves_once", "the background does not repeat a leave either"},
+    mutant{"late_writes_stay", "what a late request took is left to its ttl"},
     mutant{"closed_without_leaving", "what is granted to a client that closes is not given back"},
     mutant{"lost_is_not_given_back", "the release of a lost lease tells the engine nothing"},
     mutant{"forgets_those_behind_it", "the next of the same client is not told of its turn"},

@@ -139,6 +139,7 @@ void remote_store::dispatch(const talk& one) {
          .may_repeat = may_repeat,
          .request = one->request,
          .batch = one->batch,
+         .line = commands_.epoch,
          .awaited = [one, trip = one->trip] { return !one->over && trip == one->trip; }},
         host_.guarded([this, one, trip = one->trip](std::vector<reply> replies) {
             hear_replies(one, trip, std::move(replies));
@@ -277,6 +278,7 @@ void remote_store::connect() {
          .node = commands_.node,
          .incarnation = commands_.incarnation,
          .raises_fences = !options_.careful(),
+         .line = commands_.epoch,
          .stand_aside = only_node_ ? world_.how().quarantine : moment(0)},
         host_.guarded([this, epoch, asked = host_.time().now()](bool welcome, const reply& time) {
             connected(epoch, welcome, time, asked);

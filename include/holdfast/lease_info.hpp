@@ -38,6 +38,8 @@ struct holder_info {
     std::string client;
     /// Whether the client that asked holds it. Set by the client, not by its engine.
     bool mine = false;
+    /// What it says of itself (acquire_options::note); empty if it says nothing.
+    std::string note = {};
 };
 
 /// A waiter in the engine's queue. The engine does not know those behind it in its own process.

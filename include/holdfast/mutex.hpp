@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <holdfast/holder_note.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_info.hpp>
 
@@ -82,6 +83,11 @@ struct acquire_options {
     /// Receives the events of this lease alone, as a client's observer receives those of all
     /// (observer.hpp): `.listener = holdfast::listen({.lost = …})`. None by default.
     std::shared_ptr<const lease_observer> listener = {};
+
+    /// Words about this holding that inspect(), list() and `holdfast lock ls` show to people; at
+    /// most holder_note::max_bytes. It is written a moment after the grant; nobody waits for that.
+    /// None by default: a note costs each acquire, renewal and release one more command.
+    holder_note note = {};
 
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};

@@ -24,6 +24,9 @@ namespace holdfast {
 /// control characters. Errors: invalid_argument; the detail says what is wrong with it.
 [[nodiscard]] result<void> fit_reason(std::string_view text);
 
+/// The same for what a holder says of itself (holder_note.hpp).
+[[nodiscard]] result<void> fit_note(std::string_view text);
+
 class lease;
 
 /// The name of a lock: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".

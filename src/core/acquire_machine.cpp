@@ -55,7 +55,8 @@ acquire_machine::action acquire_machine::ask(time_point now) {
                              .ticket = ticket_,
                              .spare_fences = plan_.spare_fences,
                              .barge = plan_.barge,
-                             .again = maybe_there_},
+                             .again = maybe_there_,
+                             .note = plan_.note},
                 std::min(later(now, plan_.request_timeout), patience)};
 }
 
@@ -88,7 +89,9 @@ acquire_machine::action acquire_machine::granted(const answer::granted& given, t
     return finish{grant{.fence = given.fence,
                         .valid_until = end,
                         .renew_at = renew_at(sent_, given.ttl, plan_.drift),
-                        .waited = waited_}};
+                        .waited = waited_,
+                        .doubts = doubts_,
+                        .doubt_until = doubt_until_}};
 }
 
 acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_point now) {
@@ -97,7 +100,8 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     not_before_ = sent_;
     if (!waits_in_queue()) {
         return finish{
-            fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value()))};
+            fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value())),
+            doubts_ > 0, doubts_};
     }
     ticket_ = seen.ticket;
     latest_ = seen.latest;
@@ -116,7 +120,11 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
     if (!unknown && why != errc::unavailable && why != errc::timed_out) {
         return leave(std::move(why), now);
     }
-    if (unknown) maybe_there_ = true;
+    if (unknown) {
+        maybe_there_ = true;
+        ++doubts_;
+        doubt_until_ = later(sent_, longest_trace(plan_.ttl));
+    }
     // The last request of a wait gets what is left of it, perhaps nothing. That it failed says
     // nothing about the engine, and that somebody else held the name was known before.
     const bool last = waits_in_queue() && later(now, first_pause) >= plan_.wait_until;
@@ -176,7 +184,9 @@ acquire_machine::action acquire_machine::on_handoff(const handed_off& given, tim
                         .valid_until = end,
                         .renew_at = renew_at(not_before_, given.ttl, plan_.drift),
                         .waited = true,
-                        .handed_off = true}};
+                        .handed_off = true,
+                        .doubts = doubts_,
+                        .doubt_until = doubt_until_}};
 }
 
 acquire_machine::action acquire_machine::on_cancel(time_point now) {
@@ -204,15 +214,23 @@ acquire_machine::action acquire_machine::leave(error why, time_point now) {
 
 acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) {
     error why = std::move(*why_leaving_);
-    if (!reply) return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only")};
+    // What it had by an answered request may be what the first leave finds.
+    std::uint32_t late = doubts_ == 0 ? 0 : doubts_ + (waited_ ? 1 : 0);
+    if (!reply) {
+        return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only"), late};
+    }
+    const auto* gone = std::get_if<answer::released>(&*reply);
+    if (late > 0 && gone != nullptr && gone->found) --late;
     // Whatever the last, unanswered request did is undone. One that was told of another holder
     // before, and whose time ran out with that request, has simply waited in vain.
-    if (why == errc::outcome_unknown && waited_) return finish{std::unexpected(waited_in_vain())};
+    if (why == errc::outcome_unknown && waited_) {
+        return finish{std::unexpected(waited_in_vain()), late > 0, late};
+    }
     if (why == errc::outcome_unknown) {
         why.code = errc::unavailable;
         why.detail += "; whatever it did has been undone";
     }
-    return finish{std::unexpected(std::move(why))};
+    return finish{std::unexpected(std::move(why)), late > 0, late};
 }
 
 }  // namespace holdfast::detail

@@ -48,6 +48,8 @@ struct acquire_plan {
     std::uint8_t jitter = 0;
     /// It has waited behind others of its client before.
     bool waited = false;
+    /// What the holder will say of itself.
+    holder_note note = {};
 };
 
 /// What was granted, and how long it may be believed.
@@ -58,6 +60,9 @@ struct grant {
     bool waited = false;
     bool handed_off = false;
     bool adopted = false;
+    /// Requests that were sent and never answered: each may be carried out until `doubt_until`.
+    std::uint32_t doubts = 0;
+    time_point doubt_until = time_point::min();
 };
 
 class acquire_machine {
@@ -73,6 +78,8 @@ public:
         result<grant> outcome;
         /// The engine may still know our owner: go on sending `leave` in the background.
         bool leftover = false;
+        /// As in grant: how often the `leave` must find something.
+        std::uint32_t doubts = 0;
     };
     using action = std::variant<send, sleep, finish>;
 
@@ -118,6 +125,9 @@ private:
     /// The engine may know our owner: it answered so, or may have and we did not hear it.
     bool maybe_there_ = false;
     bool asked_again_ = false;
+    /// Requests that may have been sent and were not answered, and until when one may come late.
+    std::uint32_t doubts_ = 0;
+    time_point doubt_until_ = time_point::min();
 };
 
 }  // namespace holdfast::detail

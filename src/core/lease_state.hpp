@@ -68,6 +68,11 @@ struct lease_state {
     std::atomic<bool> whole{true};
     /// Who wants to hear of this lease alone; null for nobody.
     std::shared_ptr<const lease_observer> listener = {};
+    /// What the holder says of itself.
+    holder_note note = {};
+    /// Requests for it that may be carried out late, until then: see leave_queue.hpp.
+    std::uint32_t doubts = 0;
+    time_point doubt_until = time_point::min();
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
@@ -94,6 +99,9 @@ struct lease_state {
         renews = from.renews;
         whole = from.whole.load();
         listener = from.listener;
+        note = from.note;
+        doubts = from.doubts;
+        doubt_until = from.doubt_until;
     }
 
     /// A renewal makes it run longer.
@@ -102,6 +110,11 @@ struct lease_state {
     /// Why it is lost when its time is over.
     [[nodiscard]] loss_reason reason_of_time() const noexcept {
         return deadline.load() >= hold_end ? loss_reason::max_hold : loss_reason::expired;
+    }
+
+    /// How often its leave must find something: what is held, and what may come late.
+    [[nodiscard]] std::uint32_t finds(time_point now) const noexcept {
+        return now < doubt_until ? doubts + 1 : 0;
     }
 
     /// When no engine has it any more, whatever was on its way when it was lost.
@@ -121,5 +134,10 @@ struct lease_state {
         return false;
     }
 };
+
+/// Gives it back, whatever the engine knows of it.
+[[nodiscard]] inline ask::leave leave_of(const lease_state& state) {
+    return {state.name, state.owner, state.mode, state.note.is_set()};
+}
 
 }  // namespace holdfast::detail

@@ -116,7 +116,8 @@ acquisition::action acquisition::ask_engine() {
                      .barge = options_.barging,
                      .drift = options_.drift,
                      .jitter = jitter,
-                     .waited = stood_behind_});
+                     .waited = stood_behind_,
+                     .note = options_.note});
     if (waits_in_queue()) {
         seat_.reset();
         seat_.emplace(runtime_.room(), machine_->plan().owner, me_);
@@ -137,7 +138,7 @@ acquisition::action acquisition::next(acquire_machine::action&& from_machine) {
 result<lease> acquisition::settle(acquire_machine::finish&& end) {
     seat_.reset();
     const acquire_plan& plan = machine_->plan();
-    if (end.leftover) runtime_.leave_in_background(plan);
+    if (end.leftover) runtime_.leave_in_background(plan, end.doubts);
     auto got = end.outcome ? runtime_.hand_out(plan, *end.outcome, options_, asked_)
                            : refuse(std::move(end.outcome.error()));
     if (!waits_in_queue()) return got;

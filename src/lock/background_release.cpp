@@ -52,18 +52,18 @@ result<void> lock_runtime::close() {
                             left, in_seconds(options_.close_timeout)));
 }
 
-void lock_runtime::leave_in_background(const acquire_plan& plan) {
+void lock_runtime::leave_in_background(const acquire_plan& plan, std::uint32_t doubts) {
     if (keeper_->leaving() >= most_leaving) {
         counters::add(count_->left_to_ttl);
         return;
     }
     leave({plan.name, plan.owner, plan.mode},
-          later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout));
+          later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout), doubts);
 }
 
-void lock_runtime::leave(ask::leave request, time_point until) {
+void lock_runtime::leave(ask::leave request, time_point until, std::uint32_t doubts) {
     if (mutation("closed_without_leaving") && closed_) return;
-    if (keeper_->leave_in_background(request, until)) return;
+    if (keeper_->leave_in_background(request, until, doubts)) return;
     const lease_request last = std::move(request);
     result<lease_reply> reply;
     store_->exchange({&last, 1}, {&reply, 1}, later(clock_.now(), options_.request_timeout));
@@ -78,8 +78,7 @@ void lock_runtime::release_lost(const lease_state& over) {
     const bool perhaps_there =
         why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::missing;
     if (!perhaps_there || clock_.now() >= over.gone_by()) return;
-    static_cast<void>(
-        keeper_->leave_in_background({over.name, over.owner, over.mode}, over.gone_by()));
+    static_cast<void>(keeper_->give_back(over, over.gone_by()));
 }
 
 }  // namespace holdfast::detail

@@ -40,6 +40,7 @@ std::string why_lost(const lease_state& over) {
 void choose(lease_state& state, const acquire_options& options, time_point now) {
     state.drift = options.drift;
     state.listener = options.listener;
+    if (options.note.is_set()) state.note = options.note;
     state.renews = options.renewal == renewals::automatic;
     state.whole = now == time_point::max();
     if (!state.renews && !state.whole) state.renew_at = now;
@@ -158,7 +159,11 @@ result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& give
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(given.valid_until, state->hold_end);
     state->renew_at = given.renew_at;
+    state->doubts = given.doubts;
+    state->doubt_until = given.doubt_until;
     choose(*state, options, given.handed_off ? now : time_point::max());
+    // No request that was answered has brought these words.
+    if ((given.adopted || given.handed_off) && state->note.is_set()) state->renew_at = now;
     if (!keeper_->keep(state)) {
         leave_in_background(plan);
         return std::unexpected(closed_error());
@@ -176,9 +181,15 @@ result<lease> lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(state->deadline.load(), state->hold_end);
     if (options.renewal == renewals::off) state->ttl = options.ttl;
+    // The engine does not know of this holder: its words go with a renewal, or take back those of
+    // the one before.
+    if (state->note.is_set() || options.note.is_set()) {
+        state->note = holder_note("");
+        state->renew_at = now;
+    }
     choose(*state, options, now);
     if (!keeper_->keep(state)) {
-        leave({state->name, state->owner, state->mode}, later(now, state->ttl));
+        leave(leave_of(*state), later(now, state->ttl));
         return std::unexpected(closed_error());
     }
     report_->acquired(*state, now - asked, grant_path::passed_on);
@@ -205,6 +216,9 @@ bool lock_runtime::pass_on(const lease_state& old) {
     next->occupies_queue = true;
     next->deadline = old.deadline.load();
     next->renew_at = old.renew_at;
+    next->note = old.note;
+    next->doubts = old.doubts;
+    next->doubt_until = old.doubt_until;
     return queues_.pass_on(old, std::move(next));
 }
 
@@ -233,7 +247,7 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     }
     return std::variant<said, release_machine>(
         std::in_place_type<release_machine>,
-        release_plan{.request = {state.name, state.owner, state.mode},
+        release_plan{.request = {state.name, state.owner, state.mode, {}, state.note.is_set()},
                      .in_time = in_time,
                      .give_up = later(now, options_.request_timeout)});
 }
@@ -248,8 +262,13 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::evicted,
                                  std::move(end.evicted));
     }
+    const time_point now = clock_.now();
     if (end.leftover) {
-        leave({state.name, state.owner, state.mode}, later(clock_.now(), state.ttl));
+        leave(leave_of(state), std::max(later(now, state.ttl), state.doubt_until),
+              state.finds(now));
+    } else if (now < state.doubt_until) {
+        static_cast<void>(
+            keeper_->leave_in_background(leave_of(state), state.doubt_until, state.doubts));
     }
     return std::move(end.outcome);
 }
@@ -289,8 +308,7 @@ void lock_runtime::abandon(lease_state& state) noexcept {
     const turn_end opening{queues_, state};
     if (!mine) return release_lost(state);
     report_->released(state, clock_);
-    static_cast<void>(keeper_->leave_in_background({state.name, state.owner, state.mode},
-                                                   later(clock_.now(), state.ttl)));
+    static_cast<void>(keeper_->give_back(state, later(clock_.now(), state.ttl)));
 }
 
 bool lock_runtime::held(const lease_state& state) const noexcept {

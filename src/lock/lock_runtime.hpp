@@ -111,9 +111,9 @@ public:
                                           const acquire_options& options, time_point asked);
     /// True if the line stays closed behind a lease that may be passed on.
     [[nodiscard]] bool occupy_queue(const lease& got, const acquire_options& options);
-    void leave_in_background(const acquire_plan& plan);
+    void leave_in_background(const acquire_plan& plan, std::uint32_t doubts = 0);
     /// In the background; by the caller itself if the client is closed and has none any more.
-    void leave(ask::leave request, time_point until);
+    void leave(ask::leave request, time_point until, std::uint32_t doubts = 0);
 
     // The parts of one release: what can be said without the engine, or else how to ask it; and
     // what to do with its last word.

@@ -196,6 +196,15 @@ TEST(lease_text, of_other_people_does_not_command_a_terminal) {
     EXPECT_THAT(to_json(seen), HasSubstr("\"program\": \"re\\u000aport\\u009b\""));
 }
 
+TEST(lease_text, shows_what_a_holder_says_of_itself) {
+    lease_info seen = held("a", 1);
+    EXPECT_EQ(show_note(seen), "");
+    EXPECT_THAT(to_json(seen), testing::Not(HasSubstr("note")));
+    seen.holders[0].note = "shard 7\u009b";
+    EXPECT_EQ(show_note(seen), "shard 7\\u009b");
+    EXPECT_THAT(to_json(seen), HasSubstr("\"note\": \"shard 7\\u009b\""));
+}
+
 TEST(json_text, is_text_whatever_is_put_into_it) {
     EXPECT_EQ(json_quoted("a\xff\x7f"), "\"a\uFFFD\\u007f\"");
 }

@@ -108,8 +108,10 @@ TEST_F(postgresql_tables, tables_that_were_dropped_are_made_anew) {
     postgresql_store on(options_at(server.port(), "dropped"));
     const owner_token a = new_owner();
     ASSERT_TRUE(is_granted(on.acquire(name_of("x"), a)));
-    server.sql("DROP TABLE holdfast_names, holdfast_parties, holdfast_clients, holdfast_meta",
-               "dropped");
+    server.sql(
+        "DROP TABLE holdfast_names, holdfast_parties, holdfast_clients, holdfast_notes, "
+        "holdfast_meta",
+        "dropped");
     wait_for("new tables", [&] { return is_granted(on.acquire(name_of("x"), new_owner())); });
 }
 

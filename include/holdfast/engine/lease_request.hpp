@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/holder_note.hpp>
 #include <holdfast/lease_mode.hpp>
 #include <holdfast/names.hpp>
 
@@ -40,13 +41,15 @@ struct acquire {
     /// Takes a free name ahead of the queue, and as a waiter is only notified that the name is
     /// free, and must compete. More throughput, no fairness.
     bool barge = false;
+    /// The engine may know this owner from an earlier request, whose answer was lost or was no
+    /// grant: it may be in the queue, or hold the name.
+    bool again = false;
     /// Not 0: the owner holds the name exclusively, with this fence, and wants to share it from now
     /// on. It keeps its fence, and waiting sharers are admitted at once. `lost` if it does not hold
     /// the name; an engine that cannot tell returns a higher fence.
     fencing_token turns = {};
-    /// The engine may know this owner from an earlier request, whose answer was lost or was no
-    /// grant: it may be in the queue, or hold the name.
-    bool again = false;
+    /// If it is set, it is stored with the grant, for listings.
+    holder_note note = {};
 };
 
 /// Extends the lease to `ttl` from now, if the owner still holds it. Never shortens it.
@@ -60,6 +63,8 @@ struct renew {
     /// Every fence that is granted for the name from now on is above this one, if the answer is
     /// `floored`. 0: no floor. A quorum uses it, whose fence may be another server's.
     fencing_token floor = {};
+    /// As in acquire: it replaces the one before, if it is set.
+    holder_note note = {};
 };
 
 /// Ends the owner's lease and hands the name to the next waiter.
@@ -70,6 +75,8 @@ struct release {
     /// Ends only a grant whose fence is not above this one, so that it cannot end a later grant of
     /// the same owner, however late it comes. 0: any grant of the owner.
     fencing_token only = {};
+    /// The owner has left a note: it is forgotten, too.
+    bool has_note = false;
 };
 
 /// Removes the owner: from the queue, or its lease if it was handed off meanwhile.
@@ -77,6 +84,8 @@ struct leave {
     lock_name name;
     owner_token owner;
     lease_mode mode;
+    /// As in release.
+    bool has_note = false;
 };
 
 }  // namespace ask

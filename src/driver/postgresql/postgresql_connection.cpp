@@ -139,9 +139,8 @@ error postgresql_connection::failed(const complaint& said, bool doubtful) {
                             link_.label(), one_line(said.words))};
     }
     if (said.state.empty()) {
-        return {errc::unavailable,
-                fmt::format("{}: the connection was lost; nothing was done ({})", link_.label(),
-                            one_line(said.words))};
+        return {errc::unavailable, fmt::format("{}: the connection was lost; nothing was done ({})",
+                                               link_.label(), one_line(said.words))};
     }
     lost_conflict_ = is_conflict(said.state);
     // Tables that are gone are made again, or found again, by the next connection.

@@ -8,6 +8,7 @@
 #include "lease/commands/lease_adoption.hpp"
 #include "lease/commands/lease_eviction.hpp"
 #include "lease/commands/lease_listing.hpp"
+#include "lease/commands/lease_note.hpp"
 #include "lease/commands/lease_scripts.hpp"
 #include "lease/commands/server_inquiry.hpp"
 #include "runtime/adaptive_yield.hpp"
@@ -223,6 +224,9 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
     } else {
         exchange_many(requests, replies, give_up);
     }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (has_note(requests[i])) keep_note(*engine_, options_, requests[i], replies[i]);
+    }
 }
 
 // Whether to ask once more, because the quarantine that was answered must be over.
@@ -336,6 +340,13 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    if (has_note(request)) {
+        done = [options = shared_options_, &engine = *engine_, request,
+                tell = std::move(done)](result<lease_reply> answer) {
+            keep_note(engine, *options, request, answer);
+            tell(std::move(answer));
+        };
+    }
     stay_known(request, lease_way::full);  // a client that submits is asked about by people
     if (lanes_ != nullptr) {
         lanes_->submit(std::move(request), channel, give_up, std::move(done));

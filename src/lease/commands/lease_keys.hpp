@@ -16,6 +16,7 @@
 ///     {lock:N}:waiters:OWNER  what is known of each
 ///     {lock:N}:evicted why those lost it from whom it was taken away
 ///     {lock:N}:holders who holds it, if they are several
+///     {lock:N}:note:OWNER  what a holder says of itself
 ///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
@@ -69,6 +70,11 @@ struct lease_keys {
 [[nodiscard]] std::string_view limit_key(detail::text_arena& room, std::string_view lock);
 [[nodiscard]] std::string_view waiter_key(detail::text_arena& room, std::string_view waiters,
                                           std::string_view owner);
+
+/// What the keys of a name's notes begin with, and the one of an owner.
+[[nodiscard]] std::string_view notes_key(detail::text_arena& room, std::string_view lock);
+[[nodiscard]] std::string_view note_key(detail::text_arena& room, std::string_view notes,
+                                        std::string_view owner);
 
 /// A short text that hashes to the slot. Lives for ever.
 [[nodiscard]] const std::string& slot_tag(unsigned slot);

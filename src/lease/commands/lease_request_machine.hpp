@@ -63,8 +63,8 @@ private:
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
     lease_form form_ = lease_form::several;
-    lease_commands said_;
     bool may_have_taken_ = false;
+    lease_commands said_;
 };
 
 }  // namespace holdfast

@@ -20,6 +20,15 @@ namespace {
 // What an operator asks for may take longer than a lease request; a silent node must not cost all.
 constexpr int patience_of_operators = 4;
 
+// A node may have missed what the holder says of itself.
+void complete_notes(lease_info& best, const lease_info& other) {
+    for (holder_info& holder : best.holders) {
+        for (const holder_info& same : other.holders) {
+            if (holder.note.empty() && same.client == holder.client) holder.note = same.note;
+        }
+    }
+}
+
 /// The word of a majority about one name, from what each of them lists.
 lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     // From its first renewal on, a majority knows the fence of the lease or a larger one, and fewer
@@ -29,6 +38,7 @@ lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     std::vector<duration> remaining;
     for (lease_info& one : seen) {
         best.waiters = std::max(best.waiters, one.waiters);
+        complete_notes(best, one);
         if (one.queue.size() > best.queue.size()) best.queue = std::move(one.queue);
         if (one.remaining) remaining.push_back(*one.remaining);
     }

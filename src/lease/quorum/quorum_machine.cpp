@@ -232,7 +232,8 @@ void quorum_machine::raise_others(const ask::acquire& asked, step& out) {
                                                    asked.mode,
                                                    asked.ttl,
                                                    fence_,
-                                                   {fence_.value + asked.spare_fences}}});
+                                                   {fence_.value + asked.spare_fences},
+                                                   {}}});
     }
 }
 
@@ -331,10 +332,11 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
     if (ended == nullptr && !std::holds_alternative<ask::leave>(plan_.request)) return;
     if (words_[node].said == kind::failed) out.leave_at.push_back(node);
     if (ended == nullptr || words_[node].said != kind::no) return;
-    out.sends.push_back({.node = node,
-                         .request = ask::leave{ended->name, ended->owner, ended->mode},
-                         .awaited = false,
-                         .insists = true});
+    out.sends.push_back(
+        {.node = node,
+         .request = ask::leave{ended->name, ended->owner, ended->mode, ended->has_note},
+         .awaited = false,
+         .insists = true});
 }
 
 // A request that was slow at one node may be carried out when its owner has long been given back.
@@ -379,7 +381,8 @@ void quorum_machine::restore(std::size_t node, step& out) {
                                                  .ttl = kept.ttl,
                                                  .ticket = {},
                                                  .barge = true,
-                                                 .again = true},
+                                                 .again = true,
+                                                 .note = kept.note},
                          .awaited = false});
 }
 

@@ -29,10 +29,6 @@ constexpr std::size_t largest_transaction = 256;
 // is hardly one.
 constexpr int most_conflicts = 8;
 
-// A client's label is written anew once an hour, and forgotten when it could hold nothing any more.
-constexpr duration label_pause = 1h;
-constexpr std::chrono::microseconds label_life = 48h;
-
 const std::string& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const std::string& { return asked.name.value(); },
                       request);
@@ -143,6 +139,7 @@ void sql_lease_store::exchange(std::span<const lease_request> requests,
         } else {
             serve_batch(*mine, requests.subspan(at, count), replies.subspan(at, count), give_up);
         }
+        for (std::size_t i = at; i < at + count; ++i) keep_note(*mine, requests[i], replies[i]);
         sweep_some(*mine);
         std::ranges::move(mine->notes, std::back_inserter(notes));
     }
@@ -404,32 +401,6 @@ result<wall_time> sql_lease_store::time_of_day(time_point give_up) {
     auto mine = enter(give_up);
     if (!mine) return std::unexpected(std::move(mine.error()));
     return mine->db->time_of_day();
-}
-
-void sql_lease_store::introduce(const client_id& id, const client_label& who) {
-    const std::scoped_lock guard(introduction_mutex_);
-    introduction_ = {id.value(), who};
-}
-
-// By the way of a request, which does not fail because of it: it is only for people.
-void sql_lease_store::write_introduction(visit& at) {
-    const time_point now = clock_.now();
-    introduction mine;
-    {
-        const std::scoped_lock guard(introduction_mutex_);
-        const bool recent = introduced_ != time_point::min() && now - introduced_ < label_pause;
-        if (!introduction_ || recent) return;
-        introduced_ = now;
-        mine = *introduction_;
-    }
-    const std::array<value, 4> label{mine.id, mine.who.host, mine.who.pid, mine.who.program};
-    const std::array<value, 1> old{std::int64_t{label_life.count()}};
-    if (at.db->run(sentence::introduce, label, [](const row&) {})) {
-        static_cast<void>(at.db->run(sentence::forget_clients, old, [](const row&) {}));
-        return;
-    }
-    const std::scoped_lock guard(introduction_mutex_);
-    introduced_ = time_point::min();
 }
 
 void sql_lease_store::submit(std::vector<lease_request> requests, time_point give_up,

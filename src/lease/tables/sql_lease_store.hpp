@@ -112,6 +112,7 @@ private:
     [[nodiscard]] hearing hears(connection& by, const listener_id& id);
     [[nodiscard]] wake_reach reach() const noexcept;
     void write_introduction(visit& at);
+    void keep_note(visit& at, const lease_request& request, const result<lease_reply>& answer);
     void sweep_some(visit& at);
     [[nodiscard]] result<bool> sweep_next(visit& at, std::int64_t most);
     [[nodiscard]] result<void> settle_names(visit& at, const std::vector<std::string>& names);

@@ -33,6 +33,14 @@ public:
         return seen_.emplace(id, std::move(found)).first->second;
     }
 
+    std::string note_of(const std::string& owner) {
+        std::string found;
+        const std::array<value, 1> values{owner};
+        static_cast<void>(db_.run(sentence::read_note, values,
+                                  [&](const row& one) { found = std::string(one.text(0)); }));
+        return found;
+    }
+
 private:
     connection& db_;
     std::map<std::string, client_label> seen_;
@@ -52,7 +60,8 @@ void add_holder(lease_info& info, const party& p, std::int64_t now, label_reader
                             .fence = {static_cast<std::uint64_t>(p.fence)},
                             .remaining = remaining,
                             .permits = p.mode.permits,
-                            .client = p.owner.substr(0, 12)});
+                            .client = p.owner.substr(0, 12),
+                            .note = labels.note_of(p.owner)});
 }
 
 lease_info described(const std::string& name, std::int64_t now, std::vector<party> all,

@@ -108,6 +108,17 @@ SELECT {now}, name, expires, crowd FROM holdfast_names WHERE name > ?1 ORDER BY 
 
 constexpr std::string_view forget_clients = "DELETE FROM holdfast_clients WHERE seen < {now} - ?1";
 
+// Kept for ?3 from now, and forgotten some time after.
+constexpr std::string_view put_note = R"(
+INSERT INTO holdfast_notes (owner, note, until) VALUES (?1, ?2, {now} + ?3)
+ON CONFLICT (owner) DO UPDATE SET note = excluded.note, until = excluded.until)";
+
+constexpr std::string_view drop_note = "DELETE FROM holdfast_notes WHERE owner = ?1";
+
+constexpr std::string_view read_note = "SELECT note FROM holdfast_notes WHERE owner = ?1";
+
+constexpr std::string_view forget_notes = "DELETE FROM holdfast_notes WHERE until < {now}";
+
 // A key's image, when it expires (Unix ms, -1: never), and its version.
 constexpr std::string_view load_key =
     "SELECT image, expires_ms, version FROM holdfast_keys WHERE name = ?1";
@@ -170,6 +181,11 @@ CREATE TABLE holdfast_clients (
     pid BIGINT NOT NULL,
     program TEXT NOT NULL,
     seen BIGINT NOT NULL){by_key})"),
+        table(R"(
+CREATE TABLE holdfast_notes (
+    owner {name} NOT NULL PRIMARY KEY,
+    note TEXT NOT NULL,
+    until BIGINT NOT NULL){by_key})"),
     };
     if (words.commands == dialect::keys::none) return tables;
     tables.push_back(table(R"(
@@ -184,10 +200,11 @@ CREATE TABLE holdfast_keys (
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     std::array<std::string_view, sentence_count> texts{
-        take,      extend,   release_free, look,       gate,      put_gate,
-        drop_gate, parties,  put_party,    drop_party, "",        list_gates,
-        introduce, client,   now,          sweep,      "",        forget_clients,
-        load_key,  all_keys, put_key,      drop_key,   sweep_keys};
+        take,      extend,    release_free, look,         gate,     put_gate,
+        drop_gate, parties,   put_party,    drop_party,   "",       list_gates,
+        introduce, client,    now,          sweep,        "",       forget_clients,
+        put_note,  drop_note, read_note,    forget_notes, load_key, all_keys,
+        put_key,   drop_key,  sweep_keys};
     if (words.commands == dialect::keys::none) {
         std::fill(texts.begin() + static_cast<int>(sentence::load_key), texts.end(), "");
     }

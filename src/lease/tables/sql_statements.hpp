@@ -40,6 +40,11 @@ enum class sentence : std::uint8_t {
     sweep,
     sweep_free,  // where gates that are free stay
     forget_clients,
+    // What holders say of themselves.
+    put_note,
+    drop_note,
+    read_note,
+    forget_notes,
     // Keys, for an engine that carries out commands on them.
     load_key,
     all_keys,
@@ -76,7 +81,7 @@ struct dialect {
 };
 
 /// The version of the tables. Another one is refused.
-inline constexpr int schema_version = 2;
+inline constexpr int schema_version = 3;
 
 /// What makes the tables in an empty database.
 [[nodiscard]] std::vector<std::string> schema(const dialect& words);

@@ -22,6 +22,7 @@ void sql_lease_store::sweep_some(visit& at) {
     if (swept_ == time_point::min()) swept_ = now;
     if (now - swept_ < sweep_pause) return;
     swept_ = now;
+    static_cast<void>(at.db->run(sentence::forget_notes, {}, [](const row&) {}));
     static_cast<void>(sweep_next(at, sweep_size));
 }
 

@@ -89,6 +89,66 @@ TEST_P(introspection,
     EXPECT_LT(*known().since, before + 1s) << "when it was taken, not when it was renewed";
 }
 
+TEST_P(introspection, the_words_of_a_holder_are_shown_to_whoever_looks) {
+    auto with_note = options();
+    with_note.note = "migrating shard 7";
+    auto held = one.mutex("job").acquire(with_note).value();
+    const auto note = [&] { return two.inspect("job").value().value().holders.at(0).note; };
+    wait_for("the note", [&] { return note() == "migrating shard 7"; });
+    EXPECT_EQ(two.list("job").value().at(0).holders.at(0).note, "migrating shard 7");
+    wait_for_renewal(one);
+    bed->pass(ttl / 2);
+    wait_for_renewal(one);
+    bed->pass(ttl / 2);
+    EXPECT_EQ(note(), "migrating shard 7") << "it lives as long as the lease";
+    EXPECT_TRUE(std::move(held).release());
+    const auto next = take(two);
+    EXPECT_EQ(note(), "") << "it was not the next holder's";
+}
+
+TEST_P(introspection, words_of_one_that_was_handed_the_name_are_shown) {
+    auto first = take(one);
+    auto waits = in_line([&] {
+        auto with_note = options(forever);
+        with_note.note = "next in line";
+        return two.mutex("job").acquire(with_note);
+    });
+    EXPECT_TRUE(std::move(first).release());
+    const auto held = waits.get().value();
+    wait_for("the note", [&] {
+        return one.inspect("job").value().value().holders.at(0).note == "next in line";
+    });
+}
+
+TEST_P(introspection, each_of_several_holders_has_words_of_its_own) {
+    if (!one.can().shared) GTEST_SKIP() << "allowed: exclusive leases only";
+    auto with_note = options();
+    with_note.note = "reads";
+    const auto a = one.shared_mutex("page").acquire_shared(with_note).value();
+    with_note.note = "reads too";
+    const auto b = two.shared_mutex("page").acquire_shared(with_note).value();
+    const auto c = two.shared_mutex("page").acquire_shared(options()).value();
+    std::vector<std::string> seen;
+    wait_for("the notes", [&] {
+        seen.clear();
+        const auto page = one.inspect("page").value().value();
+        for (const auto& who : page.holders) seen.push_back(who.note);
+        return std::ranges::count(seen, "") == 1;
+    });
+    EXPECT_THAT(seen, testing::UnorderedElementsAre("reads", "reads too", ""));
+}
+
+TEST_P(introspection, words_that_are_no_short_text_are_refused) {
+    auto with_note = options();
+    for (const std::string& bad :
+         {std::string(), std::string("two\nlines"), std::string("\xff"), std::string(257, 'a')}) {
+        with_note.note = bad;
+        EXPECT_EQ(one.mutex("job").try_acquire(with_note).error(), errc::invalid_argument);
+    }
+    with_note.note = std::string(256, 'a');
+    EXPECT_TRUE(one.mutex("job").try_acquire(with_note));
+}
+
 TEST_P(introspection, a_reader_or_a_permit_is_known_for_what_it_is_also_if_it_is_alone) {
     if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "allowed: exclusive leases only";
     const auto reader = one.shared_mutex("page").acquire_shared(options()).value();

@@ -207,7 +207,7 @@ TEST_F(machine_test, what_stays_unknown_is_undone_or_said_to_be_unknown) {
         next = undone ? m.on_reply(lease_reply(answer::released{}), t0 + 2s)
                       : m.on_reply(fail(errc::outcome_unknown, ""), t0 + 2s);
         EXPECT_EQ(outcome(next).error(), undone ? errc::unavailable : errc::outcome_unknown);
-        EXPECT_EQ(leftover(next), !undone);
+        EXPECT_TRUE(leftover(next)) << "the other of the two requests may still come";
     }
 }
 

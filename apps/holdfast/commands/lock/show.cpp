@@ -29,6 +29,7 @@ void print_text(const lease_info& seen) {
                    show_ending(one.remaining));
         if (one.fence.value != 0) fmt::print(", fence {}", one.fence.value);
         if (one.permits != 1) fmt::print(", {} permits", one.permits);
+        if (!one.note.empty()) fmt::print(": {}", printable(one.note));
         fmt::print("\n");
     }
     int place = 0;

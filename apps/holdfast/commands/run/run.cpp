@@ -227,6 +227,8 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
     add_span(*words, "--grace", options->grace, "SIGTERM to SIGKILL on a loss")
         ->default_str("ttl/3, at most 10s");
+    words->add_option("--note", options->note, "Words for those who look (lock ls)")
+        ->type_name("TEXT");
     add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
     words->add_flag("--resize", options->resize, "Make it N for all clients");

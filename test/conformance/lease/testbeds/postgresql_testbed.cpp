@@ -18,7 +18,11 @@ class postgresql_testbed final : public real_testbed {
 public:
     postgresql_testbed() {
         static const bool made = store()->time_of_day(system_clock().now() + 10s).has_value();
-        if (made) server().sql("TRUNCATE holdfast_names, holdfast_parties, holdfast_clients");
+        if (made) {
+            server().sql(
+                "TRUNCATE holdfast_names, holdfast_parties, holdfast_clients, "
+                "holdfast_notes");
+        }
     }
     std::shared_ptr<lease_store> make_store() override { return store(); }
     void forget(const std::string& name) override {
