@@ -43,8 +43,9 @@ void add_schema(CLI::App& to, command_list& all) {
     CLI::App* words = to.add_subcommand("schema", "Print the tables of a database engine, as SQL");
     add_choice(*words, "--engine", options->engine, {"postgresql"}, "Which database");
     words->footer(
-        "Tables are made by the first program that uses a database, if it may. Otherwise let an\n"
-        "administrator run what this prints, and grant SELECT, INSERT, UPDATE and DELETE on them.\n"
+        "The first program that uses a database creates the tables, if it may.\n"
+        "Otherwise let an administrator run what this prints, and grant SELECT,\n"
+        "INSERT, UPDATE and DELETE on them.\n"
         "Examples:\n"
         "  holdfast schema --engine postgresql | psql app\n"
         "Exit codes: 0 printed, 2 misuse\n");
