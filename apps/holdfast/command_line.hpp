@@ -31,6 +31,7 @@ void add_lock(CLI::App& to, command_list& all);
 void add_limit(CLI::App& to, command_list& all);
 void add_once(CLI::App& to, command_list& all);
 void add_doctor(CLI::App& to, command_list& all);
+void add_schema(CLI::App& to, command_list& all);
 void add_top(CLI::App& to, command_list& all);
 void add_completion(CLI::App& to, command_list& all);
 void add_manual(CLI::App& to, command_list& all);

@@ -50,6 +50,7 @@ class CommandLine(Case):
                             ("help_limit_peek", ["limit", "peek", "--help"]),
                             ("help_once", ["once", "--help"]),
                             ("help_doctor", ["doctor", "--help"]),
+                            ("help_schema", ["schema", "--help"]),
                             ("help_top", ["top", "--help"]),
                             ("help_completion", ["completion", "--help"]),
                             ("help_completion_bash", ["completion", "bash", "--help"]),

@@ -13,8 +13,8 @@ from .tree import Finding, line_of
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
-           "src/driver/memory", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/open",
-           "src/process", "src/traffic")
+           "src/driver/memory", "src/driver/postgresql", "src/driver/redis", "src/driver/sqlite",
+           "src/lock", "src/open", "src/process", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -27,6 +27,7 @@ LAYERS = {
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
+    "src/driver/postgresql": (*BASE, "src/lease/tables"),
     "src/lock": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
@@ -43,6 +44,7 @@ OUTSIDE = {
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
+    "libpq-fe.h": ("src/driver/postgresql", "apps/holdfast"),
     "lauxlib.h": ("src/driver/memory",),
     "lua.h": ("src/driver/memory",),
     "lualib.h": ("src/driver/memory",),

@@ -12,10 +12,26 @@
 namespace holdfast::sql {
 namespace {
 
-const row_reader no_rows = [](const row&) {};
+// What the row of a name says.
+struct gate_row {
+    std::int64_t now = 0;
+    std::int64_t top = 0;
+    bool crowd = false;
+    std::vector<party> holder = {};
 
-// Of a waiter's place, this much may be used up before a look writes it anew.
-constexpr std::int64_t stale_place = name_book::place / 2;
+    void read(const row& from) {
+        now = from.number(0);
+        if (from.is_null(3)) return;
+        top = from.number(3);
+        crowd = from.number(8) != 0;
+        if (crowd || from.text(1).empty()) return;
+        holder.push_back({.owner = std::string(from.text(1)),
+                          .fence = from.number(2),
+                          .until = from.number(4),
+                          .since = from.number(5),
+                          .listener = {from.number(6), from.number(7)}});
+    }
+};
 
 }  // namespace
 
@@ -38,84 +54,25 @@ party read_party(const row& from) {
     return p;
 }
 
-result<std::optional<answer::granted>> lease_table::take(const ask::acquire& asked,
-                                                         const listener_id& self) {
-    const std::array<value, 6> values{asked.name.value(), asked.owner.value(),
-                                      micros(asked.ttl),  std::int64_t{asked.spare_fences},
-                                      self.process,       self.number};
-    const auto done = db_.run(sentence::take, values, no_rows);
-    if (!done) return std::unexpected(done.error());
-    if (*done == 0) return std::optional<answer::granted>();
-    return answer::granted{{static_cast<std::uint64_t>(db_.told())}, asked.ttl};
-}
-
-result<std::optional<answer::renewed>> lease_table::extend(const ask::renew& asked) {
-    const std::array<value, 3> values{asked.name.value(), asked.owner.value(), micros(asked.ttl)};
-    const auto done = db_.run(sentence::extend, values, no_rows);
-    if (!done) return std::unexpected(done.error());
-    if (*done == 0) return std::optional<answer::renewed>();
-    return answer::renewed{asked.ttl};
-}
-
-result<std::optional<answer::released>> lease_table::release_free(const ask::release& asked) {
-    const std::array<value, 2> values{asked.name.value(), asked.owner.value()};
-    const auto done = db_.run(sentence::release_free, values, no_rows);
-    if (!done) return std::unexpected(done.error());
-    if (*done == 0) return std::optional<answer::released>();
-    return answer::released{true};
-}
-
-result<std::optional<answer::busy>> lease_table::look(const ask::acquire& asked,
-                                                      const listener_id& self) {
-    const std::array<value, 3> values{asked.name.value(), asked.owner.value(), self.process};
-    std::optional<answer::busy> seen;
-    const auto done = db_.run(sentence::look, values, [&](const row& found) {
-        const std::int64_t now = found.number(0);
-        const std::int64_t due = found.number(1);
-        if (due <= now || found.number(4) - now < stale_place) return;
-        const auto ahead = static_cast<std::uint32_t>(found.number(6));
-        std::int64_t after = std::min(due - now, longest_poll);
-        if (found.number(7) > 0) {
-            after = std::min(after, pause_before_poll(now - found.number(5), ahead));
-        }
-        seen = answer::busy{
-            .poll_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
-            .ahead = ahead,
-            .ticket = {static_cast<std::uint64_t>(found.number(3))},
-            .latest = {static_cast<std::uint64_t>(found.number(2))}};
-    });
-    if (!done) return std::unexpected(done.error());
-    return seen;
-}
-
-result<name_book> lease_table::load(std::string_view name, const hearing_check& hears) {
+// The second statement sees what the first one's lock has made sure of. A server is asked both at
+// once: a trip costs more than a statement that finds nothing.
+result<name_book> lease_table::load(std::string_view name, const hearing_check& hears,
+                                    wake_reach reach) {
     const std::array<value, 1> values{name};
-    std::int64_t now = 0;
-    std::int64_t top = 0;
-    bool crowd = false;
+    gate_row gate;
     std::vector<party> all;
-    auto done = db_.run(sentence::gate, values, [&](const row& gate) {
-        now = gate.number(0);
-        if (gate.is_null(3)) return;
-        top = gate.number(3);
-        crowd = gate.number(8) != 0;
-        if (crowd || gate.text(1).empty()) return;
-        all.push_back({.owner = std::string(gate.text(1)),
-                       .fence = gate.number(2),
-                       .until = gate.number(4),
-                       .since = gate.number(5),
-                       .listener = {gate.number(6), gate.number(7)}});
-    });
-    if (done && crowd) {
-        done = db_.run(sentence::parties, values,
-                       [&](const row& one) { all.push_back(read_party(one)); });
-    }
-    if (!done) return std::unexpected(done.error());
-    return name_book(now, top, std::move(all), hears);
+    const row_reader read_gate = [&](const row& from) { gate.read(from); };
+    const row_reader read_all = [&](const row& one) { all.push_back(read_party(one)); };
+    std::array<call, 2> both{call{sentence::gate, values, &read_gate},
+                             call{sentence::parties, values, &read_all}};
+    auto done = db_.run_all(std::span(both).first(db_.is_remote() ? 2 : 1));
+    if (done && gate.crowd && !db_.is_remote()) done = db_.run_all(std::span(both).last(1));
+    if (!done) return std::unexpected(std::move(done.error()));
+    return name_book(gate.now, gate.top, std::move(gate.crowd ? all : gate.holder), hears, reach);
 }
 
 // Rows are deleted before others are written: an owner that was dropped may have come back.
-result<void> lease_table::save(std::string_view name, name_book& book) {
+result<void> lease_table::save(std::string_view name, name_book& book, free_gate then) {
     const party* alone = nullptr;
     std::size_t left = 0;
     std::int64_t due = std::numeric_limits<std::int64_t>::max();
@@ -135,14 +92,12 @@ result<void> lease_table::save(std::string_view name, name_book& book) {
     for (const party& p : book.parties()) {
         if (!p.stored || !(p.gone || simple)) continue;
         const std::array<value, 2> values{name, p.owner};
-        if (const auto done = db_.run(sentence::drop_party, values, no_rows); !done) {
-            return std::unexpected(done.error());
-        }
+        if (auto done = db_.write(sentence::drop_party, values); !done) return done;
     }
-    if (left == 0 && book.top() < book.now()) {
+    const bool keeps = db_.is_remote() ? then == free_gate::stays : book.top() >= book.now();
+    if (left == 0 && !keeps) {
         const std::array<value, 1> values{name};
-        const auto done = db_.run(sentence::drop_gate, values, no_rows);
-        return done ? result<void>() : std::unexpected(done.error());
+        return db_.write(sentence::drop_gate, values);
     }
     if (simple) return put_gate(name, book, left == 0 ? nullptr : alone, 0, false);
     for (const party& p : book.parties()) {
@@ -165,8 +120,7 @@ result<void> lease_table::put_gate(std::string_view name, const name_book& book,
                                       who.listener.process,
                                       who.listener.number,
                                       std::int64_t{crowd ? 1 : 0}};
-    const auto done = db_.run(sentence::put_gate, values, no_rows);
-    return done ? result<void>() : std::unexpected(done.error());
+    return db_.write(sentence::put_gate, values);
 }
 
 result<void> lease_table::put_party(std::string_view name, const party& who) {
@@ -185,8 +139,7 @@ result<void> lease_table::put_party(std::string_view name, const party& who) {
                                        who.listener.process,
                                        who.listener.number,
                                        who.reason};
-    const auto done = db_.run(sentence::put_party, values, no_rows);
-    return done ? result<void>() : std::unexpected(done.error());
+    return db_.write(sentence::put_party, values);
 }
 
 }  // namespace holdfast::sql

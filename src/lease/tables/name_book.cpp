@@ -34,8 +34,8 @@ std::int64_t pause_before_poll(std::int64_t waited, std::uint32_t ahead) {
 }
 
 name_book::name_book(std::int64_t now, std::int64_t top, std::vector<party> parties,
-                     hearing_check hears)
-    : now_(now), top_(top), parties_(std::move(parties)), hears_(std::move(hears)) {
+                     hearing_check hears, wake_reach reach)
+    : now_(now), top_(top), parties_(std::move(parties)), hears_(std::move(hears)), reach_(reach) {
     std::ranges::stable_sort(parties_, {}, [](const party& p) {
         return std::tuple(p.ticket, p.at == stand::holds ? p.fence : 0);
     });
@@ -248,10 +248,10 @@ bool name_book::offer(party& waiter) {
         tell_to_poll(waiter);
         return false;
     }
-    const std::int64_t claim =
-        where == hearing::here ? waiter.claim : std::min(waiter.claim, blind_claim);
+    const bool blind = where == hearing::elsewhere;
+    const std::int64_t claim = blind ? std::min(waiter.claim, blind_claim) : waiter.claim;
     hold(waiter, now_ + claim, waiter.spare);
-    if (where == hearing::here) {
+    if (!blind) {
         notes_.push_back({waiter.listener,
                           {*owner,
                            {static_cast<std::uint64_t>(waiter.fence)},
@@ -262,7 +262,8 @@ bool name_book::offer(party& waiter) {
 
 void name_book::tell_to_poll(const party& waiter) {
     const auto owner = owner_token::parse(waiter.owner);
-    if (!owner || hears_(waiter.listener) != hearing::here) return;
+    const hearing where = hears_(waiter.listener);
+    if (!owner || (where != hearing::here && where != hearing::told)) return;
     notes_.push_back({waiter.listener, {*owner, {}, duration::zero()}});
 }
 
@@ -299,7 +300,7 @@ answer::busy name_book::busy(const ask::acquire& asked, const listener_id& self)
                             (p.at == stand::waits && mine != nullptr && p.ticket < mine->ticket);
         if (p.gone || !before) continue;
         if (p.at == stand::holds) due = std::min(due, p.until);
-        if (p.listener.process != self.process) woken = false;
+        if (reach_ == wake_reach::process && p.listener.process != self.process) woken = false;
     }
     // One that barges was told, and may not come: nobody wakes those behind it.
     if (left_to_queue_) woken = false;
@@ -376,6 +377,11 @@ std::uint32_t name_book::evict(std::string_view reason) {
     }
     handoff();
     return count;
+}
+
+bool name_book::is_crowd() const {
+    const auto here = std::ranges::count_if(parties_, [](const party& p) { return !p.gone; });
+    return here > 1 || anyone(stand::waits);
 }
 
 void name_book::settle() {

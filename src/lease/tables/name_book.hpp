@@ -18,7 +18,8 @@
 /// - First come, first served: who comes while others wait waits behind them, whatever its mode. A
 ///   name is handed along the line until the first that does not fit, who is not overtaken.
 /// - A waiter that is handed the name holds it for its claim, until it is heard of. One of this
-///   process is told; one of another process finds out at its next look, some milliseconds later.
+///   process is told; so is one of another process, if the database carries notes between them.
+///   Otherwise that one finds out at its next look, some milliseconds later.
 ///
 /// Times are the database's, in microseconds since 1970.
 namespace holdfast::sql {
@@ -38,8 +39,16 @@ struct listener_id {
 };
 
 /// Where a waiter's store is, as far as this process can say.
-enum class hearing : std::uint8_t { here, elsewhere, gone };
+enum class hearing : std::uint8_t {
+    here,
+    told,       ///< In another process; the database carries notes to it.
+    elsewhere,  ///< In another process; it has to look.
+    gone,
+};
 using hearing_check = std::function<hearing(const listener_id&)>;
+
+/// Whom a release wakes.
+enum class wake_reach : std::uint8_t { process, everyone };
 
 enum class stand : std::uint8_t {
     holds = 0,
@@ -85,7 +94,8 @@ public:
     static constexpr std::int64_t resized_for = 7LL * 24 * 3600 * 1'000'000;
 
     /// `top` is the largest fence that was reserved for the name, 0 if that cannot matter any more.
-    name_book(std::int64_t now, std::int64_t top, std::vector<party> parties, hearing_check hears);
+    name_book(std::int64_t now, std::int64_t top, std::vector<party> parties, hearing_check hears,
+              wake_reach reach = wake_reach::process);
 
     /// `self` is the store that asks.
     result<lease_reply> acquire(const ask::acquire& asked, const listener_id& self);
@@ -103,6 +113,8 @@ public:
     [[nodiscard]] std::int64_t top() const noexcept { return top_; }
     /// Including those that are gone and whose rows are to be deleted.
     [[nodiscard]] std::vector<party>& parties() noexcept { return parties_; }
+    /// Somebody waits, or several hold it.
+    [[nodiscard]] bool is_crowd() const;
     [[nodiscard]] const std::vector<note>& notes() const noexcept { return notes_; }
 
 private:
@@ -131,6 +143,7 @@ private:
     std::int64_t top_;
     std::vector<party> parties_;
     hearing_check hears_;
+    wake_reach reach_;
     std::vector<note> notes_;
     bool left_to_queue_ = false;  // one that barges was told: the name is the quickest one's
 };

@@ -14,28 +14,15 @@
 ///
 /// It runs the statements of sql_statements.hpp, which it has prepared once, each with its values,
 /// and says in our own words what went wrong. What differs between databases in the text of a
-/// statement is in the dialect.
+/// statement is in the dialect (sql_statements.hpp).
 namespace holdfast::sql {
 
 enum class sentence : std::uint8_t;
 
-/// What differs in the text of statements.
-struct dialect {
-    /// The time in microseconds since 1970, the same for all of a transaction that has begun to
-    /// write, never going back from one transaction to the next.
-    std::string now;
-    /// A function that answers its one argument, a number, and leaves it for connection::told(). A
-    /// statement with RETURNING would do as well, and take SQLite a table more.
-    std::string tell;
-    /// A text of at most 512 bytes that is compared byte by byte.
-    std::string name_type;
-    /// What follows the columns of a table whose primary key is how its rows are stored.
-    std::string by_key;
-};
-
 /// A value of a statement: a number or a text.
 class value {
 public:
+    value() noexcept = default;                                               ///< The number 0.
     value(std::int64_t number) noexcept : number_(number) {}                  // NOLINT: it is meant
     value(std::string_view text) noexcept : text_(text), is_text_(true) {}    // NOLINT: to convert
     value(const std::string& text) noexcept : text_(text), is_text_(true) {}  // NOLINT: silently
@@ -61,16 +48,31 @@ public:
 
 using row_reader = std::function<void(const row&)>;
 
+/// One of several statements that are run together, and what came of it.
+struct call {
+    sentence what = {};
+    std::span<const value> values = {};
+    const row_reader* reader = nullptr;  ///< Null: no row is expected.
+    std::int64_t rows = 0;               ///< As run() answers.
+    std::int64_t told = 0;               ///< As told() answers after it.
+};
+
 /// Thread safety: one thread at a time.
 class connection {
 public:
     virtual ~connection() = default;
 
+    /// A statement costs a round trip to a server, and a transaction locks the rows that it reads
+    /// by sentence::gate, not the database. A gate that is free stays in its table until it is
+    /// swept, which notes the largest fence in holdfast_meta.
+    [[nodiscard]] virtual bool is_remote() const noexcept { return false; }
+
     /// Connects if need be, and sets how long what follows may take.
     /// Errors: whatever keeps the database from being used; the detail is one sentence.
     [[nodiscard]] virtual result<void> ready(time_point give_up) = 0;
 
-    /// Begins a transaction that writes: none other does until it ends.
+    /// Begins a transaction that writes. None other does until it ends; or, on a server, none other
+    /// writes what belongs to a name whose gate this one has read.
     [[nodiscard]] virtual result<void> begin() = 0;
     /// Errors: outcome_unknown, if it may have been carried out; otherwise nothing was.
     [[nodiscard]] virtual result<void> commit() = 0;
@@ -80,6 +82,31 @@ public:
     /// it changed or read.
     [[nodiscard]] virtual result<std::int64_t> run(sentence what, std::span<const value> values,
                                                    const row_reader& reader) = 0;
+
+    /// Runs them in their order, in one round trip where a statement costs one.
+    /// Errors: of the first that failed; those behind it did not run.
+    [[nodiscard]] virtual result<void> run_all(std::span<call> calls) {
+        static const row_reader no_rows = [](const row&) {};
+        for (call& one : calls) {
+            const auto done =
+                run(one.what, one.values, one.reader != nullptr ? *one.reader : no_rows);
+            if (!done) return std::unexpected(done.error());
+            one.rows = *done;
+            one.told = told();
+        }
+        return {};
+    }
+
+    /// In a transaction: runs a statement of which nothing is to be known but that it was carried
+    /// out. What it fails with may be told by the next statement, or by commit().
+    [[nodiscard]] virtual result<void> write(sentence what, std::span<const value> values) {
+        const auto done = run(what, values, [](const row&) {});
+        return done ? result<void>() : std::unexpected(done.error());
+    }
+
+    /// Whether the last error was a conflict with another transaction: a deadlock, a serialization
+    /// failure. Nothing was done, and the same again may succeed.
+    [[nodiscard]] virtual bool lost_conflict() const noexcept { return false; }
 
     /// The last number that the statement which ran last told. Of a row that it then did not write
     /// it says nothing.

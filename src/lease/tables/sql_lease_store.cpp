@@ -4,6 +4,7 @@
 #include "core/overloaded.hpp"
 #include "core/permit_bounds.hpp"
 #include "core/require.hpp"
+#include "lease/tables/quick_request.hpp"
 #include "lease/tables/sql_statements.hpp"
 #include "runtime/fork_watch.hpp"
 
@@ -11,6 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace holdfast::sql {
@@ -21,20 +25,46 @@ using namespace std::chrono_literals;
 // So many requests of a batch travel in one transaction; others may write in between.
 constexpr std::size_t largest_transaction = 256;
 
-constexpr duration sweep_pause = 5s;
-constexpr std::int64_t sweep_size = 256;
-
-// A client's label is written anew once an hour, and forgotten when it could hold nothing any more.
-constexpr duration label_pause = 1h;
-constexpr std::chrono::microseconds label_life = 48h;
+// So often is a transaction repeated that lost a conflict. Names are taken in their order, so there
+// is hardly one.
+constexpr int most_conflicts = 8;
 
 const std::string& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const std::string& { return asked.name.value(); },
                       request);
 }
 
+lease_mode mode_of(const lease_request& request) {
+    return std::visit([](const auto& asked) { return asked.mode; }, request);
+}
+
+// The order in which a batch takes its names: the same for all batches, so that none waits for one
+// that waits for it.
+std::vector<std::size_t> by_name(std::span<const lease_request> requests) {
+    std::vector<std::size_t> order(requests.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t i) { return std::string_view(name_of(requests[i])); });
+    return order;
+}
+
+/// The database behind a connection that was made elsewhere.
+class lone_connection final : public database {
+public:
+    explicit lone_connection(std::unique_ptr<connection> only) : only_(std::move(only)) {}
+    std::unique_ptr<connection> make_connection() override { return std::move(only_); }
+
+private:
+    std::unique_ptr<connection> only_;
+};
+
+std::string text_of(const note& one) {
+    return fmt::format("{} {} {} {}", one.to.number, one.push.owner.value(), one.push.fence.value,
+                       std::chrono::duration_cast<std::chrono::microseconds>(one.push.ttl).count());
+}
+
 std::optional<error> unfit(const lease_request& request) {
-    const lease_mode mode = std::visit([](const auto& asked) { return asked.mode; }, request);
+    const lease_mode mode = mode_of(request);
     if (mode.type != lease_mode::kind::permit) return std::nullopt;
     return detail::unfit_permits(mode);
 }
@@ -42,22 +72,24 @@ std::optional<error> unfit(const lease_request& request) {
 }  // namespace
 
 sql_lease_store::sql_lease_store(std::unique_ptr<connection> to, clock& time)
+    : sql_lease_store(std::make_unique<lone_connection>(std::move(to)), time) {}
+
+sql_lease_store::sql_lease_store(std::unique_ptr<database> of, clock& time)
     : clock_(time),
-      db_(std::move(to)),
-      table_(*db_),
-      turn_(time),
+      database_(std::move(of)),
+      pool_(*database_, time, listener_.id().process),
       generation_(detail::fork_generation()),
       lane_([this](auto requests, auto replies, time_point give_up) {
           exchange(requests, replies, give_up);
-      }) {
-    db_->announce(listener_.id().process);
-}
+      }) {}
 
-// A child of fork() leaves the connection where it is: using or closing it would disturb its
+// A child of fork() leaves the connections where they are: using or closing them would disturb its
 // parent's. It has no thread to join.
 sql_lease_store::~sql_lease_store() {
     if (detail::fork_generation() != generation_) {
-        static_cast<void>(db_.release());
+        pool_.forget();
+        database_->forget();
+        static_cast<void>(database_.release());
         lane_.forget();
     }
 }
@@ -76,18 +108,18 @@ void sql_lease_store::on_push(push_handler handler) {
     listener_.on_push(std::move(handler));
 }
 
-result<turn::held> sql_lease_store::enter(time_point give_up) {
+result<sql_lease_store::visit> sql_lease_store::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
                     "this is a child of the process that opened the database: open it again");
     }
-    auto mine = turn_.enter(give_up);
+    auto mine = pool_.enter(give_up);
     if (!mine) {
         return fail(errc::unavailable,
                     "the database did not answer others of this process in time");
     }
-    if (const auto fit = db_->ready(give_up); !fit) return std::unexpected(fit.error());
-    return std::move(*mine);
+    if (const auto fit = (*mine)->ready(give_up); !fit) return std::unexpected(fit.error());
+    return visit(std::move(*mine));
 }
 
 void sql_lease_store::exchange(std::span<const lease_request> requests,
@@ -101,96 +133,184 @@ void sql_lease_store::exchange(std::span<const lease_request> requests,
             std::ranges::fill(replies.subspan(at), std::unexpected(mine.error()));
             break;
         }
-        write_introduction();
+        write_introduction(*mine);
         if (count == 1) {
-            replies[at] = serve(requests[at], false);
+            replies[at] = serve(*mine, requests[at], give_up);
         } else {
-            serve_batch(requests.subspan(at, count), replies.subspan(at, count));
+            serve_batch(*mine, requests.subspan(at, count), replies.subspan(at, count), give_up);
         }
-        std::ranges::move(take_notes(), std::back_inserter(notes));
-        sweep_some();
-        std::ranges::move(take_notes(), std::back_inserter(notes));
+        for (std::size_t i = at; i < at + count; ++i) keep_note(*mine, requests[i], replies[i]);
+        sweep_some(*mine);
+        std::ranges::move(mine->notes, std::back_inserter(notes));
     }
     tell(notes);
 }
 
-std::vector<note> sql_lease_store::take_notes() {
-    return std::exchange(notes_, {});
-}
-
 template <class T>
-result<T> sql_lease_store::transact(const std::function<result<T>()>& act) {
-    const std::size_t told = notes_.size();
-    auto done = [&]() -> result<T> {
-        if (auto begun = db_->begin(); !begun) return std::unexpected(std::move(begun.error()));
+result<T> sql_lease_store::transact(visit& at, const std::function<result<T>()>& act) {
+    const std::size_t told = at.notes.size();
+    const auto attempt = [&]() -> result<T> {
+        if (auto begun = at.db->begin(); !begun) return std::unexpected(std::move(begun.error()));
         auto answer = act();
+        if (answer) {
+            if (auto sent = send_notes(at, told); !sent) {
+                answer = std::unexpected(std::move(sent.error()));
+            }
+        }
         if (!answer) {
-            db_->roll_back();
+            at.db->roll_back();
             return answer;
         }
-        if (auto kept = db_->commit(); !kept) return std::unexpected(std::move(kept.error()));
+        if (auto kept = at.db->commit(); !kept) return std::unexpected(std::move(kept.error()));
         return answer;
-    }();
-    if (!done) notes_.erase(notes_.begin() + static_cast<std::ptrdiff_t>(told), notes_.end());
-    return done;
+    };
+    for (int lost = 0;; ++lost) {
+        auto done = attempt();
+        if (done) return done;
+        at.notes.erase(at.notes.begin() + static_cast<std::ptrdiff_t>(told), at.notes.end());
+        if (lost == most_conflicts || !at.db->lost_conflict()) return done;
+    }
 }
 
-void sql_lease_store::serve_batch(std::span<const lease_request> requests,
-                                  std::span<result<lease_reply>> replies) {
-    // A refusal is a request's own outcome; what the database could not do undoes the whole batch.
-    const auto done = transact<std::size_t>([&]() -> result<std::size_t> {
-        for (std::size_t i = 0; i < requests.size(); ++i) {
-            replies[i] = serve(requests[i], true);
+template result<lease_reply> sql_lease_store::transact(
+    visit& at, const std::function<result<lease_reply>()>& act);
+
+// In the transaction: whoever is told owns what it is told of, as soon as that is so.
+result<void> sql_lease_store::send_notes(visit& at, std::size_t from) {
+    if (!database_->carries_notes()) return {};
+    for (const note& one : std::span(at.notes).subspan(from)) {
+        if (one.to.process == listener_.id().process) continue;
+        const std::string text = text_of(one);
+        const std::array<value, 3> values{one.to.process, one.to.number, text};
+        if (auto sent = at.db->write(sentence::tell_other, values); !sent) return sent;
+    }
+    return {};
+}
+
+// Only what waits has to hear of others. It is seen to before anything is locked.
+result<void> sql_lease_store::hear_if_waiting(std::span<const lease_request> requests,
+                                              time_point give_up) {
+    const bool waits = std::ranges::any_of(requests, [](const lease_request& one) {
+        const auto* asked = std::get_if<ask::acquire>(&one);
+        return asked != nullptr && asked->otherwise == ask::when_busy::join_queue;
+    });
+    return waits ? database_->hear(listener_.id(), give_up) : result<void>();
+}
+
+// To try in vain costs a round trip.
+bool sql_lease_store::goes_quickly(const visit& at, const lease_request& request) {
+    if (!at.db->is_remote()) return true;
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked != nullptr && asked->ticket.value != 0) return true;  // a look
+    return mode_of(request).type == lease_mode::kind::exclusive && !crowds_.has(name_of(request));
+}
+
+void sql_lease_store::serve_batch(visit& at, std::span<const lease_request> requests,
+                                  std::span<result<lease_reply>> replies, time_point give_up) {
+    auto done = batch_quickly(at, requests, replies);
+    if (done && *done) return;
+    if (done) {
+        if (auto hears = hear_if_waiting(requests, give_up); !hears) {
+            done = std::unexpected(std::move(hears.error()));
+        }
+    }
+    if (done) {
+        if (auto kept = batch_fully(at, requests, replies); !kept) {
+            done = std::unexpected(std::move(kept.error()));
+        }
+    }
+    if (!done) std::ranges::fill(replies, std::unexpected(done.error()));
+}
+
+// All in one round trip, if that is what counts and all of them go the quick way: then true. What
+// one of them locked before it turned out that they do not is given up, or the order of names would
+// not be kept.
+result<bool> sql_lease_store::batch_quickly(visit& at, std::span<const lease_request> requests,
+                                            std::span<result<lease_reply>> replies) {
+    const bool tried =
+        at.db->is_remote() && std::ranges::all_of(requests, [&](const lease_request& one) {
+            return !unfit(one) && goes_quickly(at, one);
+        });
+    if (!tried) return false;
+    const auto order = by_name(requests);
+    std::deque<quick_request> quick;
+    std::vector<call> calls;
+    for (const std::size_t i : order) {
+        calls.push_back(quick.emplace_back(requests[i], listener_.id()).statement());
+        if (!quick.back().possible()) return false;
+    }
+    bool all = true;
+    const auto done = transact<lease_reply>(at, [&]() -> result<lease_reply> {
+        all = true;
+        if (auto ran = at.db->run_all(calls); !ran) return std::unexpected(ran.error());
+        for (std::size_t k = 0; k < calls.size() && all; ++k) {
+            auto outcome = quick[k].outcome(calls[k]);
+            all = outcome.has_value();
+            if (all) replies[order[k]] = std::move(*outcome);
+        }
+        if (!all) return fail(errc::busy, "");  // undoes it
+        return lease_reply();
+    });
+    if (!done && all) return std::unexpected(done.error());
+    return all;
+}
+
+// A refusal is a request's own outcome; what the database could not do undoes the whole batch.
+result<void> sql_lease_store::batch_fully(visit& at, std::span<const lease_request> requests,
+                                          std::span<result<lease_reply>> replies) {
+    const bool remote = at.db->is_remote();
+    const auto order = by_name(requests);
+    const auto done = transact<lease_reply>(at, [&]() -> result<lease_reply> {
+        for (const std::size_t i : order) {
+            const auto one = [&]() -> result<lease_reply> {
+                if (auto why = unfit(requests[i])) return std::unexpected(std::move(*why));
+                if (remote) return serve_fully(at, requests[i]);
+                auto quick = serve_quickly(at, requests[i]);
+                if (!quick) return std::unexpected(std::move(quick.error()));
+                return *quick ? result<lease_reply>(std::move(**quick))
+                              : serve_fully(at, requests[i]);
+            };
+            replies[i] = one();
             if (replies[i]) continue;
             const errc why = replies[i].error().code;
             if (why == errc::busy || why == errc::invalid_argument) continue;
             return std::unexpected(replies[i].error());
         }
-        return requests.size();
+        return lease_reply();
     });
-    if (!done) std::ranges::fill(replies, std::unexpected(done.error()));
+    return done ? result<void>() : std::unexpected(done.error());
 }
 
-result<lease_reply> sql_lease_store::serve(const lease_request& request, bool in_transaction) {
+result<lease_reply> sql_lease_store::serve(visit& at, const lease_request& request,
+                                           time_point give_up) {
     if (const auto why = unfit(request)) return std::unexpected(*why);
-    auto answer = decide(request, in_transaction);
-    keep_note(request, answer);
-    return answer;
+    if (goes_quickly(at, request)) {
+        auto quick = serve_quickly(at, request);
+        if (!quick) return std::unexpected(std::move(quick.error()));
+        if (*quick) return std::move(**quick);
+    }
+    if (auto hears = hear_if_waiting({&request, 1}, give_up); !hears) {
+        return std::unexpected(std::move(hears.error()));
+    }
+    return transact<lease_reply>(at, [&] { return serve_fully(at, request); });
 }
 
-result<lease_reply> sql_lease_store::decide(const lease_request& request, bool in_transaction) {
-    auto quick = serve_quickly(request);
-    if (!quick) return std::unexpected(std::move(quick.error()));
-    if (*quick) return std::move(**quick);
-    if (in_transaction) return serve_fully(request);
-    return transact<lease_reply>([&] { return serve_fully(request); });
+result<std::optional<lease_reply>> sql_lease_store::serve_quickly(visit& at,
+                                                                  const lease_request& request) {
+    const quick_request quick(request, listener_.id());
+    if (!quick.possible()) return std::optional<lease_reply>();
+    call one = quick.statement();
+    result<void> ran;
+    for (int lost = 0; lost <= most_conflicts; ++lost) {
+        ran = at.db->run_all({&one, 1});
+        if (ran || !at.db->lost_conflict()) break;
+    }
+    if (!ran) return std::unexpected(std::move(ran.error()));
+    return quick.outcome(one);
 }
 
-result<std::optional<lease_reply>> sql_lease_store::serve_quickly(const lease_request& request) {
-    using outcome = result<std::optional<lease_reply>>;
-    const auto widened = [](auto answer) -> outcome {
-        if (!answer) return std::unexpected(std::move(answer.error()));
-        if (!*answer) return std::optional<lease_reply>();
-        return std::optional<lease_reply>(std::move(**answer));
-    };
-    return std::visit(
-        detail::overloaded{
-            [&](const ask::acquire& asked) -> outcome {
-                if (asked.ticket.value != 0) {
-                    return asked.barge ? outcome() : widened(table_.look(asked, listener_.id()));
-                }
-                if (asked.mode.type != lease_mode::kind::exclusive) return outcome();
-                return widened(table_.take(asked, listener_.id()));
-            },
-            [&](const ask::renew& asked) { return widened(table_.extend(asked)); },
-            [&](const ask::release& asked) { return widened(table_.release_free(asked)); },
-            [&](const ask::leave&) { return outcome(); },
-        },
-        request);
-}
-
-result<lease_reply> sql_lease_store::serve_fully(const lease_request& request) {
-    return change(name_of(request), [&](name_book& book) {
+result<lease_reply> sql_lease_store::serve_fully(visit& at, const lease_request& request) {
+    return change(at, name_of(request), [&](name_book& book) {
         return std::visit(
             detail::overloaded{
                 [&](const ask::acquire& asked) { return book.acquire(asked, listener_.id()); },
@@ -202,23 +322,31 @@ result<lease_reply> sql_lease_store::serve_fully(const lease_request& request) {
     });
 }
 
+wake_reach sql_lease_store::reach() const noexcept {
+    return database_->carries_notes() ? wake_reach::everyone : wake_reach::process;
+}
+
 // A waiter of a process that was killed is not waited for.
-hearing sql_lease_store::hears(const listener_id& id) {
+hearing sql_lease_store::hears(connection& by, const listener_id& id) {
     const hearing where = where_is(id);
-    if (where == hearing::elsewhere && !db_->may_live(id.process)) return hearing::gone;
-    return where;
+    if (where != hearing::elsewhere) return where;
+    if (!by.may_live(id.process)) return hearing::gone;
+    return database_->carries_notes() ? hearing::told : hearing::elsewhere;
 }
 
 // A refusal is written back too: it may have dropped the dead.
 result<lease_reply> sql_lease_store::change(
-    std::string_view name, const std::function<result<lease_reply>(name_book&)>& decide) {
-    auto book = table_.load(name, [this](const listener_id& id) { return hears(id); });
+    visit& at, std::string_view name, const std::function<result<lease_reply>(name_book&)>& decide,
+    lease_table::free_gate then) {
+    auto book =
+        at.table.load(name, [&](const listener_id& id) { return hears(*at.db, id); }, reach());
     if (!book) return std::unexpected(std::move(book.error()));
     auto answer = decide(*book);
-    if (const auto saved = table_.save(name, *book); !saved) {
+    if (const auto saved = at.table.save(name, *book, then); !saved) {
         return std::unexpected(saved.error());
     }
-    notes_.insert(notes_.end(), book->notes().begin(), book->notes().end());
+    if (at.db->is_remote()) crowds_.note(name, book->is_crowd());
+    at.notes.insert(at.notes.end(), book->notes().begin(), book->notes().end());
     return answer;
 }
 
@@ -256,14 +384,14 @@ result<void> sql_lease_store::change_now(const lock_name& name, time_point give_
     {
         auto mine = enter(give_up);
         if (!mine) return std::unexpected(std::move(mine.error()));
-        const auto done = transact<lease_reply>([&] {
-            return change(name.value(), [&](name_book& book) -> result<lease_reply> {
+        const auto done = transact<lease_reply>(*mine, [&] {
+            return change(*mine, name.value(), [&](name_book& book) -> result<lease_reply> {
                 decide(book);
                 return lease_reply();
             });
         });
         if (!done) return std::unexpected(done.error());
-        notes = take_notes();
+        notes = std::move(mine->notes);
     }
     tell(notes);
     return {};
@@ -272,107 +400,7 @@ result<void> sql_lease_store::change_now(const lock_name& name, time_point give_
 result<wall_time> sql_lease_store::time_of_day(time_point give_up) {
     auto mine = enter(give_up);
     if (!mine) return std::unexpected(std::move(mine.error()));
-    return db_->time_of_day();
-}
-
-void sql_lease_store::introduce(const client_id& id, const client_label& who) {
-    const auto mine = turn_.enter(time_point::max());
-    introduction_ = {id.value(), who};
-}
-
-// By the way of a request, which does not fail because of it: it is only for people.
-void sql_lease_store::write_introduction() {
-    const time_point now = clock_.now();
-    if (!introduction_ || (introduced_ != time_point::min() && now - introduced_ < label_pause)) {
-        return;
-    }
-    const client_label& who = introduction_->who;
-    const std::array<value, 4> label{introduction_->id, who.host, who.pid, who.program};
-    const std::array<value, 1> old{std::int64_t{label_life.count()}};
-    if (!db_->run(sentence::introduce, label, [](const row&) {})) return;
-    introduced_ = now;
-    static_cast<void>(db_->run(sentence::forget_clients, old, [](const row&) {}));
-}
-
-// As the introduction: no request fails because of it.
-void sql_lease_store::keep_note(const lease_request& request, const result<lease_reply>& answer) {
-    const row_reader unread = [](const row&) {};
-    const auto forget = [&](const auto& ended) {
-        const std::array<value, 1> values{ended.owner.value()};
-        static_cast<void>(db_->run(sentence::drop_note, values, unread));
-    };
-    const auto write = [&](const auto& asked) {
-        const bool kept = answer && (std::holds_alternative<answer::granted>(*answer) ||
-                                     std::holds_alternative<answer::renewed>(*answer));
-        if (!asked.note.is_set() || !kept) return;
-        if (asked.note.value().empty()) return forget(asked);
-        const std::array<value, 3> values{asked.owner.value(), asked.note.value(),
-                                          micros(asked.ttl)};
-        static_cast<void>(db_->run(sentence::put_note, values, unread));
-    };
-    std::visit(detail::overloaded{
-                   [&](const ask::acquire& asked) { write(asked); },
-                   [&](const ask::renew& asked) { write(asked); },
-                   [&](const auto& ended) {
-                       if (ended.has_note) forget(ended);
-                   },
-               },
-               request);
-}
-
-void sql_lease_store::sweep_some() {
-    const time_point now = clock_.now();
-    if (swept_ == time_point::min()) swept_ = now;
-    if (now - swept_ < sweep_pause) return;
-    swept_ = now;
-    static_cast<void>(db_->run(sentence::forget_notes, {}, [](const row&) {}));
-    static_cast<void>(sweep_next(sweep_size));
-}
-
-// Looks at the next names in order; answers whether there are more. What is over is settled: its
-// dead are dropped, and its rows deleted if nobody is left.
-result<bool> sql_lease_store::sweep_next(std::int64_t most) {
-    const std::array<value, 2> values{sweep_after_, most};
-    std::int64_t seen = 0;
-    std::string last;
-    std::vector<std::string> over;
-    const auto read = db_->run(sentence::sweep, values, [&](const row& one) {
-        ++seen;
-        last = one.text(1);
-        if (one.number(2) <= one.number(0)) over.push_back(last);
-    });
-    if (!read) return std::unexpected(read.error());
-    sweep_after_ = seen == most ? last : std::string();
-    if (over.empty()) return !sweep_after_.empty();
-    const auto done = transact<lease_reply>([&]() -> result<lease_reply> {
-        for (const std::string& name : over) {
-            auto settled = change(name, [](name_book& book) -> result<lease_reply> {
-                book.settle();
-                return lease_reply();
-            });
-            if (!settled) return settled;
-        }
-        return lease_reply();
-    });
-    if (!done) return std::unexpected(done.error());
-    return !sweep_after_.empty();
-}
-
-result<void> sql_lease_store::sweep_all(time_point give_up) {
-    std::vector<note> notes;
-    {
-        auto mine = enter(give_up);
-        if (!mine) return std::unexpected(std::move(mine.error()));
-        sweep_after_.clear();
-        for (bool more = true; more;) {
-            const auto next = sweep_next(sweep_size);
-            if (!next) return std::unexpected(next.error());
-            more = *next;
-        }
-        notes = take_notes();
-    }
-    tell(notes);
-    return {};
+    return mine->db->time_of_day();
 }
 
 void sql_lease_store::submit(std::vector<lease_request> requests, time_point give_up,

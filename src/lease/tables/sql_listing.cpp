@@ -125,13 +125,14 @@ result<std::vector<lease_info>> read_infos(connection& db, std::string_view from
 
 }  // namespace
 
-// No byte of a name is 0xFF, so all names with the prefix stand before this.
+// A name is UTF-8, and this is its last character, which no text should hold: so all names with the
+// prefix stand before this.
 result<std::vector<lease_info>> sql_lease_store::list(std::string_view prefix, time_point give_up) {
     auto mine = enter(give_up);
     if (!mine) return std::unexpected(std::move(mine.error()));
     std::string before(prefix);
-    before += '\xFF';
-    auto infos = read_infos(*db_, prefix, before);
+    before += "\U0010FFFF\U0010FFFF";
+    auto infos = read_infos(*mine->db, prefix, before);
     if (!infos) return infos;
     std::erase_if(*infos, [](const lease_info& info) { return info.holders.empty(); });
     for (lease_info& info : *infos) {
@@ -147,7 +148,7 @@ result<std::optional<lease_info>> sql_lease_store::inspect(const lock_name& name
     if (!mine) return std::unexpected(std::move(mine.error()));
     std::string before = name.value();
     before += '\x01';  // no control character is in a name: nothing stands between
-    auto infos = read_infos(*db_, name.value(), before);
+    auto infos = read_infos(*mine->db, name.value(), before);
     if (!infos) return std::unexpected(std::move(infos.error()));
     for (lease_info& info : *infos) {
         if (info.holders.empty() && info.queue.empty()) continue;
@@ -162,10 +163,10 @@ result<std::vector<eviction_info>> sql_lease_store::evictions(const lock_name& n
     if (!mine) return std::unexpected(std::move(mine.error()));
     const std::array<value, 1> values{name.value()};
     std::int64_t now = 0;
-    auto read = db_->run(sentence::gate, values, [&](const row& one) { now = one.number(0); });
+    auto read = mine->db->run(sentence::now, {}, [&](const row& one) { now = one.number(0); });
     std::vector<eviction_info> found;
     if (read) {
-        read = db_->run(sentence::parties, values, [&](const row& one) {
+        read = mine->db->run(sentence::parties, values, [&](const row& one) {
             party p = read_party(one);
             if (p.at != stand::evicted || p.until <= now) return;
             found.push_back({p.owner.substr(0, 12), std::move(p.reason)});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace holdfast::sql {
@@ -99,9 +100,11 @@ ON CONFLICT (id) DO UPDATE SET seen = excluded.seen)";
 
 constexpr std::string_view client = "SELECT host, pid, program FROM holdfast_clients WHERE id = ?1";
 
+constexpr std::string_view now = "SELECT {now}";
+
 // The next ?2 names after ?1, with what tells whether they are over.
 constexpr std::string_view sweep = R"(
-SELECT {now}, name, expires, top FROM holdfast_names WHERE name > ?1 ORDER BY name LIMIT ?2)";
+SELECT {now}, name, expires, crowd FROM holdfast_names WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
 constexpr std::string_view forget_clients = "DELETE FROM holdfast_clients WHERE seen < {now} - ?1";
 
@@ -141,7 +144,7 @@ std::vector<std::string> schema(const dialect& words) {
         return fmt::format(fmt::runtime(text), fmt::arg("name", words.name_type),
                            fmt::arg("by_key", words.by_key));
     };
-    return {
+    std::vector<std::string> tables{
         table(R"(
 CREATE TABLE holdfast_names (
     name {name} NOT NULL PRIMARY KEY,
@@ -183,26 +186,34 @@ CREATE TABLE holdfast_notes (
     owner {name} NOT NULL PRIMARY KEY,
     note TEXT NOT NULL,
     until BIGINT NOT NULL){by_key})"),
-        table(R"(
+    };
+    if (words.commands == dialect::keys::none) return tables;
+    tables.push_back(table(R"(
 CREATE TABLE holdfast_keys (
     name BLOB NOT NULL PRIMARY KEY,
     image BLOB NOT NULL,
     expires_ms BIGINT NOT NULL,
-    version BIGINT NOT NULL){by_key})"),
-        "CREATE INDEX holdfast_keys_by_expiry ON holdfast_keys (expires_ms)",
-    };
+    version BIGINT NOT NULL){by_key})"));
+    tables.emplace_back("CREATE INDEX holdfast_keys_by_expiry ON holdfast_keys (expires_ms)");
+    return tables;
 }
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
-    constexpr std::array<std::string_view, sentence_count> texts{
-        take,         extend,   release_free,   look,       gate,       put_gate,
-        drop_gate,    parties,  put_party,      drop_party, list_gates, introduce,
-        client,       sweep,    forget_clients, put_note,   drop_note,  read_note,
-        forget_notes, load_key, all_keys,       put_key,    drop_key,   sweep_keys};
+    std::array<std::string_view, sentence_count> texts{
+        take,      extend,    release_free, look,         gate,     put_gate,
+        drop_gate, parties,   put_party,    drop_party,   "",       list_gates,
+        introduce, client,    now,          sweep,        "",       forget_clients,
+        put_note,  drop_note, read_note,    forget_notes, load_key, all_keys,
+        put_key,   drop_key,  sweep_keys};
+    if (words.commands == dialect::keys::none) {
+        std::fill(texts.begin() + static_cast<int>(sentence::load_key), texts.end(), "");
+    }
+    for (const own_text& one : words.own) texts[static_cast<std::size_t>(one.what)] = one.text;
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now),
                               fmt::arg("tell", words.tell));
+        std::ranges::replace(done[i], '?', words.mark);
     }
     return done;
 }

@@ -88,12 +88,22 @@ hearing where_is(const listener_id& id) {
 }
 
 void tell(std::span<const note> notes) {
+    hub& all = here();
     for (const note& one : notes) {
-        const auto whose = here().find(one.to.number);
+        if (one.to.process != all.process) continue;
+        const auto whose = all.find(one.to.number);
         if (whose == nullptr) continue;
         const std::shared_lock guard(whose->mutex);
         if (whose->handler) whose->handler(one.push);
     }
+}
+
+void tell_to_poll_again(const listener_id& id) {
+    hub& all = here();
+    const auto whose = id.process == all.process ? all.find(id.number) : nullptr;
+    if (whose == nullptr) return;
+    const std::shared_lock guard(whose->mutex);
+    if (whose->handler) whose->handler(poll_again{});
 }
 
 }  // namespace holdfast::sql

@@ -34,7 +34,10 @@ private:
 /// Where is that store?
 [[nodiscard]] hearing where_is(const listener_id& id);
 
-/// Tells each of these. Requires: no lock is held that a handler may want.
+/// Tells each of these that is in this process. Requires: no lock is held that a handler may want.
 void tell(std::span<const note> notes);
+
+/// Tells that store that notes to it may have been lost.
+void tell_to_poll_again(const listener_id& id);
 
 }  // namespace holdfast::sql

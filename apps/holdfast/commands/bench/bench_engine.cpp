@@ -39,7 +39,8 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
     }
     if (allowed == breadth::all) {
         schemes.emplace_back("redlock");
-        more += ", redlock: (five of its own)";
+        schemes.emplace_back("postgresql");
+        more += ", redlock: (five of its own), postgresql://host/database";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();
     const std::string why = known ? std::string("such a URL cannot be measured")
@@ -141,6 +142,10 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
         done = use_own_quorum(made);
     } else if (where->scheme == "sqlite" && allowed != breadth::redis_and_memory) {
         done = use_file(made, *where);
+    }
+    if (where->scheme.starts_with("postgres") && allowed == breadth::all) {
+        made.of = kind::database;
+        done = {};
     }
     if (!done) return std::unexpected(std::move(done.error()));
     if (!split) return made;

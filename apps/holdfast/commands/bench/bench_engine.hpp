@@ -19,6 +19,7 @@
 ///     redis:                a redis-server of our own, for both
 ///     redis://host[:port]   that server, for both
 ///     sqlite:[/path]        that file, or one of our own; the reference has another one beside it
+///     postgresql://…        that database; the reference has a table of its own in it
 ///     redlock:              five redis-servers of our own, and a sixth for the reference
 ///
 /// Options of the URL may follow, as in redlock:?fence=off. The reference is a bare loop without
@@ -26,14 +27,14 @@
 namespace holdfast::app {
 
 struct bench_engine {
-    enum class kind : std::uint8_t { in_process, server, file, quorum };
+    enum class kind : std::uint8_t { in_process, server, file, database, quorum };
     /// Which of them a measurement can run on.
     enum class breadth : std::uint8_t { redis_and_memory, no_quorum, all };
 
     std::string label;  ///< As it was asked for: "memory:".
     std::string url;    ///< What holdfast::open takes.
     kind of = kind::server;
-    server_place reference{};             ///< Not for a file.
+    server_place reference{};             ///< Not for a file or a database.
     std::vector<server_place> servers{};  ///< The engine's, as far as they give account.
     std::vector<std::unique_ptr<own_server>> owned{};
     own_directory directory{};  ///< For a file.

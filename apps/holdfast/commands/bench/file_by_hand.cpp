@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/file_by_hand.hpp"
 
+#ifdef HOLDFAST_BENCH_POSTGRESQL
+#include "commands/bench/postgresql_pairs.hpp"
+#endif
 #ifdef HOLDFAST_BENCH_SQLITE
 #include "commands/bench/sqlite_pairs.hpp"
 #endif
@@ -19,6 +22,22 @@ std::string synchronous_of(const std::string& engine_url) {
                                          &std::pair<std::string, std::string>::first);
     return found == parsed->options.end() ? "normal" : found->second;
 }
+
+#ifdef HOLDFAST_BENCH_POSTGRESQL
+
+result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine& engine,
+                                                        const bench::pairs_options& wanted) {
+    return bench::pairs_by_postgresql(engine.url, wanted);
+}
+
+#else
+
+result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine&,
+                                                        const bench::pairs_options&) {
+    return fail(errc::unsupported, "this program was built without PostgreSQL");
+}
+
+#endif
 
 #ifdef HOLDFAST_BENCH_SQLITE
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
-/// What measurements of a SQLite file compare with: prepared statements as one would write them by
-/// hand, on another file in the same place.
+/// What measurements of a SQLite file or a database compare with: prepared statements as one would
+/// write them by hand, on another file in the same place, or another table.
 namespace holdfast::app {
 
 /// What `synchronous` the engine's file has, by its URL: "normal" or "full".
@@ -16,6 +16,11 @@ namespace holdfast::app {
 /// A lock in a file as one would write it by hand, beside the engine's file.
 /// Errors: unsupported, if this program was built without SQLite.
 [[nodiscard]] result<bench::pairs_result> pairs_by_hand_in_a_file(
+    const bench_engine& engine, const bench::pairs_options& wanted);
+
+/// The same in another table of the engine's database.
+/// Errors: unsupported, if this program was built without its client.
+[[nodiscard]] result<bench::pairs_result> pairs_by_hand_in_a_database(
     const bench_engine& engine, const bench::pairs_options& wanted);
 
 /// The same of a rate limit: a count and its window for each of `keys`.

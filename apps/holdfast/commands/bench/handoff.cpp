@@ -131,9 +131,11 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
 result<bench::pairs_result> reference_round(const handoff_options& options,
                                             const bench_engine& engine) {
     const bench::pairs_options alone{.workers = 1, .length = options.round()};
+    using kind = bench_engine::kind;
     auto r =
-        engine.of == bench_engine::kind::file
-            ? pairs_by_hand_in_a_file(engine, alone)
+        engine.of == kind::file ? pairs_by_hand_in_a_file(engine, alone)
+        : engine.of == kind::database
+            ? pairs_by_hand_in_a_database(engine, alone)
             : bench::pairs_by_blocking_pool(engine.reference.host, engine.reference.port, alone);
     if (!r) return r;
     if (r->failures > 0 || r->pairs_per_second <= 0) {
@@ -194,23 +196,26 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
 
 figure figure_of(const handoff_options& options, const bench_engine& engine, measured& seen) {
     const auto [least, most] = std::ranges::minmax(seen.acquired);
-    const bool in_file = engine.of == bench_engine::kind::file;
-    figure out{.bench = options.kind == "mutex" ? "handoff" : "handoff " + options.kind,
-               .engine = engine.label,
-               .workers = options.count(),
-               .seconds = static_cast<double>(options.seconds),
-               .cpus = engine.cpus,
-               .per_second = median(seen.rates),
-               .reference = reference_rate{in_file ? "prepared statements by hand, nobody else"
-                                                   : "one blocking hiredis connection, nobody else",
-                                           median(seen.references)},
-               .ratio = median(seen.ratios),
-               .ratio_rounds = spread_of(seen.ratios),
-               .disturbed = disturbance{stolen_cpus(seen), seen.rounds_again},
-               .client_cpu_us = median_if_any(seen.client_cpu),
-               .server_cpu_us = median_if_any(seen.server_cpu),
-               .per_worker = extent{least, most},
-               .commands_per_op = median_if_any(seen.commands)};
+    using kind = bench_engine::kind;
+    const bool in_file = engine.of == kind::file;
+    const bool by_statements = in_file || engine.of == kind::database;
+    figure out{
+        .bench = options.kind == "mutex" ? "handoff" : "handoff " + options.kind,
+        .engine = engine.label,
+        .workers = options.count(),
+        .seconds = static_cast<double>(options.seconds),
+        .cpus = engine.cpus,
+        .per_second = median(seen.rates),
+        .reference = reference_rate{by_statements ? "prepared statements by hand, nobody else"
+                                                  : "one blocking hiredis connection, nobody else",
+                                    median(seen.references)},
+        .ratio = median(seen.ratios),
+        .ratio_rounds = spread_of(seen.ratios),
+        .disturbed = disturbance{stolen_cpus(seen), seen.rounds_again},
+        .client_cpu_us = median_if_any(seen.client_cpu),
+        .server_cpu_us = median_if_any(seen.server_cpu),
+        .per_worker = extent{least, most},
+        .commands_per_op = median_if_any(seen.commands)};
     if (!seen.acquire_us.empty()) {
         out.acquire_us = percentiles_of(seen.acquire_us);
         out.release_us = percentiles_of(seen.release_us);

@@ -42,6 +42,7 @@ locks_reference::way locks_reference::chosen() const {
     if (worker_group_.names > 1) return way::one_name;
     if (engine_.of == kind::quorum) return way::single_redis;
     if (engine_.of == kind::file) return way::by_hand_in_a_file;
+    if (engine_.of == kind::database) return way::by_hand_in_a_database;
     const bool fills = worker_group_.worker_group.workers >= bench::workers_that_fill_a_pipeline;
     return engine_.of == kind::server && fills ? way::pipelined : way::blocking;
 }
@@ -53,6 +54,10 @@ std::string locks_reference::name() const {
         case way::by_hand_in_a_file:
             return fmt::format("prepared statements by hand, WAL, synchronous={}, unfenced",
                                synchronous_of(engine_.url));
+        case way::by_hand_in_a_database:
+            return fmt::format("prepared statements by hand, {} connection{}, unfenced",
+                               worker_group_.worker_group.workers,
+                               worker_group_.worker_group.workers == 1 ? "" : "s");
         case way::pipelined: return "redis-benchmark -c 64 -P 16, unfenced";
         case way::blocking: break;
     }
@@ -65,7 +70,8 @@ result<locks_reference::round> locks_reference::run() const {
     switch (chosen()) {
         case way::one_name: return one_name();
         case way::single_redis: return on_a_single_redis();
-        case way::by_hand_in_a_file: return by_hand_in_a_file();
+        case way::by_hand_in_a_file:
+        case way::by_hand_in_a_database: return by_hand();
         case way::pipelined: return pipelined();
         case way::blocking: break;
     }
@@ -105,12 +111,15 @@ result<locks_reference::round> locks_reference::beside_blocking(round ours) cons
     return ours;
 }
 
-result<locks_reference::round> locks_reference::by_hand_in_a_file() const {
-    const auto r = pairs_by_hand_in_a_file(engine_, {.workers = worker_group_.worker_group.workers,
-                                                     .length = worker_group_.worker_group.length});
+result<locks_reference::round> locks_reference::by_hand() const {
+    const bench::pairs_options wanted{.workers = worker_group_.worker_group.workers,
+                                      .length = worker_group_.worker_group.length};
+    const auto r = chosen() == way::by_hand_in_a_file
+                       ? pairs_by_hand_in_a_file(engine_, wanted)
+                       : pairs_by_hand_in_a_database(engine_, wanted);
     if (!r) return std::unexpected(r.error());
     if (r->failures > 0 || r->pairs_per_second <= 0) {
-        return fail(errc::unavailable, "the reference's file failed: " + r->first_failure);
+        return fail(errc::unavailable, "the reference failed: " + r->first_failure);
     }
     return round{.per_second = r->pairs_per_second, .pair_us = r->p50_us};
 }

@@ -14,10 +14,11 @@
 ///                        Redis, blocking hiredis with one name
 ///     redlock:           Holdfast itself on a single Redis; and blocking hiredis on that one
 ///     sqlite:            prepared statements by hand, on a file in the same place
+///     postgresql:        prepared statements by hand, on a table in the same database
 ///     64 workers, Redis  redis-benchmark
 ///     otherwise          a blocking hiredis connection for each worker
 ///
-/// The last three have no fence, no line and no keeper.
+/// The last four have no fence, no line and no keeper.
 namespace holdfast::app {
 
 class locks_reference {
@@ -44,6 +45,7 @@ private:
         one_name,
         single_redis,
         by_hand_in_a_file,
+        by_hand_in_a_database,
         pipelined,
         blocking
     };
@@ -52,7 +54,7 @@ private:
     [[nodiscard]] result<round> one_name() const;
     [[nodiscard]] result<round> on_a_single_redis() const;
     [[nodiscard]] result<round> beside_blocking(round ours) const;
-    [[nodiscard]] result<round> by_hand_in_a_file() const;
+    [[nodiscard]] result<round> by_hand() const;
     [[nodiscard]] result<round> blocking() const;
     [[nodiscard]] result<bench::pairs_result> blocking_pairs() const;
     [[nodiscard]] result<round> pipelined() const;

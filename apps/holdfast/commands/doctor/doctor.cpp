@@ -128,6 +128,9 @@ result<findings> examine(const doctor_options& options) {
 #ifdef HOLDFAST_APP_REDIS
     if (where->scheme.starts_with("red")) append(found, examine_redis(*where));
 #endif
+#ifdef HOLDFAST_APP_POSTGRESQL
+    if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
+#endif
     return found;
 }
 

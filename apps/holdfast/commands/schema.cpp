@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// holdfast schema: the tables of a database engine as SQL, for those who may not create tables from
+// a program.
+#include "command_line.hpp"
+#include "option_types.hpp"
+
+#ifdef HOLDFAST_APP_POSTGRESQL
+#include "driver/postgresql/postgresql_dialect.hpp"
+#endif
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::app {
+namespace {
+
+struct schema_options {
+    std::string engine = "postgresql";
+};
+
+exit_code print_schema(const schema_options& /*options*/) {
+#ifdef HOLDFAST_APP_POSTGRESQL
+    fmt::print("BEGIN;\n{};\nCOMMIT;\n", fmt::join(postgresql::make_tables(), ";\n"));
+    return exit_code::success;
+#else
+    fmt::print(stderr,
+               "holdfast schema: this program was built without any engine in a database\n");
+    return exit_code::usage;
+#endif
+}
+
+}  // namespace
+
+void add_schema(CLI::App& to, command_list& all) {
+    const auto options = std::make_shared<schema_options>();
+    CLI::App* words = to.add_subcommand("schema", "Print the tables of a database engine, as SQL");
+    add_choice(*words, "--engine", options->engine, {"postgresql"}, "Which database");
+    words->footer(
+        "The first program that uses a database creates the tables, if it may.\n"
+        "Otherwise let an administrator run what this prints, and grant SELECT,\n"
+        "INSERT, UPDATE and DELETE on them.\n"
+        "Examples:\n"
+        "  holdfast schema --engine postgresql | psql app\n"
+        "Exit codes: 0 printed, 2 misuse\n");
+    all.push_back({.words = words, .run = [options] { return print_schema(*options); }});
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "driver/postgresql/postgresql_listener.hpp"
+#include "driver/postgresql/postgresql_options.hpp"
+#include "lease/tables/sql_database.hpp"
+
+/// A PostgreSQL database as the SQL family uses it: several connections, and one that listens.
+namespace holdfast::postgresql {
+
+class postgresql_database final : public sql::database {
+public:
+    /// Does no I/O.
+    postgresql_database(postgresql_options options, clock& time);
+
+    [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override;
+    [[nodiscard]] std::size_t most_connections() const noexcept override {
+        return options_.connections;
+    }
+    [[nodiscard]] bool carries_notes() const noexcept override { return true; }
+    [[nodiscard]] result<void> hear(const sql::listener_id& whose, time_point give_up) override;
+    void forget() noexcept override { listener_.forget(); }
+
+private:
+    const postgresql_options options_;
+    clock& clock_;
+    postgresql_listener listener_;
+};
+
+}  // namespace holdfast::postgresql

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lease/tables/name_book.hpp"
+#include "lease/tables/sql_connection.hpp"
+
+#include <memory>
+
+/// A database, as a store needs it: several connections, and notes between processes.
+namespace holdfast::sql {
+
+/// Thread safety: all members may be called from any thread.
+class database {
+public:
+    virtual ~database() = default;
+
+    /// One that connects when it is first used.
+    [[nodiscard]] virtual std::unique_ptr<connection> make_connection() = 0;
+
+    /// So many are made at most; further threads wait for one.
+    [[nodiscard]] virtual std::size_t most_connections() const noexcept { return 1; }
+
+    /// Whether sentence::tell_other reaches waiters of other processes.
+    [[nodiscard]] virtual bool carries_notes() const noexcept { return false; }
+
+    /// Makes notes for that store arrive (by tell() of wake_hub.hpp), from now on and until the
+    /// database is destroyed. Called before one of its waiters stands in line.
+    /// Errors: why they cannot.
+    [[nodiscard]] virtual result<void> hear(const listener_id& /*whose*/, time_point /*give_up*/) {
+        return {};
+    }
+
+    /// In a child of fork(): leaves what belongs to the parent where it is.
+    virtual void forget() noexcept {}
+};
+
+}  // namespace holdfast::sql
