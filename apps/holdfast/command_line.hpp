@@ -34,6 +34,7 @@ void add_doctor(CLI::App& to, command_list& all);
 void add_top(CLI::App& to, command_list& all);
 void add_completion(CLI::App& to, command_list& all);
 void add_manual(CLI::App& to, command_list& all);
+void add_redis(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
 
