@@ -132,7 +132,8 @@ void keyspace::sample(Visit visit) {
         visit(n);
     };
     (void)keys_.scan(chance_below(SIZE_MAX), some, count);
-    if (met == 0) (void)keys_.scan(0, some, count);
+    // Near its end a walk meets few: one that is alone would go however often it is used.
+    if (met < some) (void)keys_.scan(0, some - met, count);
 }
 
 key_node* keyspace::victim() {
