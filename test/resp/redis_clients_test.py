@@ -139,7 +139,8 @@ class Clients(OnServer):
         for sent, answer in ((b"*1\r\n+4\r\n", b"-ERR Protocol error: expected '$', got '+'\r\n"),
                              (b"*x\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
                              (b"*1\r\n$-5\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
-                             (b'GET "a\r\n', b"-ERR Protocol error: unbalanced quotes in request\r\n"),
+                             (b'GET "a\r\n',
+                              b"-ERR Protocol error: unbalanced quotes in request\r\n"),
                              (b"POST / HTTP/1.1\r\nHost: a\r\n\r\n", b"")):
             with socket.create_connection(("127.0.0.1", self.served.port), timeout=20) as s:
                 s.sendall(sent)
