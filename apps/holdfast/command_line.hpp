@@ -35,6 +35,7 @@ void add_schema(CLI::App& to, command_list& all);
 void add_top(CLI::App& to, command_list& all);
 void add_completion(CLI::App& to, command_list& all);
 void add_manual(CLI::App& to, command_list& all);
+void add_redis(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
 

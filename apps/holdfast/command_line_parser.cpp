@@ -83,6 +83,7 @@ void furnish(house& all) {
     add_schema(top, all.all);
     add_top(top, all.all);
 #ifdef HOLDFAST_APP_DEMO
+    add_redis(top, all.all);
     add_demo(top, all.all);
 #endif
 #ifdef HOLDFAST_APP_BENCH

@@ -29,6 +29,7 @@
 
 #ifdef HOLDFAST_HAS_MEMORY_ENGINE
 #include "driver/memory/memory_engine.hpp"
+#include "resp/resp_server.hpp"
 #endif
 
 namespace holdfast::test {
@@ -167,10 +168,60 @@ TEST(differential, finds_a_transaction_that_ignores_a_changed_key) {
 }
 
 #ifdef HOLDFAST_HAS_MEMORY_ENGINE
+/// The embedded engine behind its server: what a client of another process sees.
+class served_target final : public target {
+public:
+    served_target() {
+        for (int i = 0; i <= operation::sessions; ++i) {
+            sessions_.push_back(raw_connection::to_port(server_->port()));
+        }
+    }
+    void start_over() override {
+        for (raw_connection& session : sessions_) (void)session.ask("RESET");
+        (void)sessions_[0].ask("FLUSHALL");
+        (void)sessions_[0].ask("SCRIPT", "FLUSH");
+    }
+    std::vector<reply> run(std::uint8_t session, std::span<const operation> steps) override {
+        raw_connection& to = sessions_.at(session);
+        for (const operation& step : steps) append(to, step.args);
+        std::vector<reply> replies;
+        for (std::size_t i = 0; i < steps.size(); ++i) replies.push_back(to.next());
+        return replies;
+    }
+    reply transaction(const std::vector<word_vector>& body) override {
+        raw_connection& to = sessions_.back();
+        append(to, {"MULTI"});
+        for (const word_vector& args : body) append(to, args);
+        append(to, {"EXEC"});
+        for (std::size_t i = 0; i <= body.size(); ++i) (void)to.next();
+        return to.next();
+    }
+
+private:
+    static void append(raw_connection& to, const word_vector& args) {
+        const std::vector<std::string_view> views(args.begin(), args.end());
+        to.append(views);
+    }
+
+    std::unique_ptr<resp_server> server_ =
+        resp_server::start(make_memory_engine({.time = &system_clock()})).value();
+    std::vector<raw_connection> sessions_;
+};
+
 TEST(differential, the_embedded_engine_answers_as_redis_does) {
     redis_target oracle;
     engine_target subject([] { return make_memory_engine({.time = &system_clock()}); });
     expect_no_difference(run_many(oracle, subject, chosen()));
+}
+
+TEST(differential, the_embedded_engine_answers_as_redis_does_through_a_socket) {
+    redis_target oracle;
+    served_target subject;
+    settings s = chosen();
+    if (std::getenv("HOLDFAST_DIFFERENTIAL_COMMANDS") == nullptr) {
+        s.commands = std::min<std::size_t>(s.commands, 40'000);
+    }
+    expect_no_difference(run_many(oracle, subject, s));
 }
 #endif
 

@@ -14,7 +14,7 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/driver/memory", "src/driver/postgresql", "src/driver/redis", "src/driver/sqlite",
-           "src/lock", "src/open", "src/process", "src/traffic")
+           "src/lock", "src/open", "src/process", "src/resp", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -28,6 +28,7 @@ LAYERS = {
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
     "src/driver/postgresql": (*BASE, "src/lease/tables"),
+    "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),

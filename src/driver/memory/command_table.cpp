@@ -36,7 +36,8 @@ command_table::command_table() {
           set_algebra_commands(),  sorted_set_commands(),  sorted_set_range_commands(),
           stream_commands(),       stream_read_commands(), stream_group_commands(),
           stream_claim_commands(), stream_info_commands(), publish_commands(),
-          transaction_commands(),  script_commands(),      server_commands()}) {
+          transaction_commands(),  script_commands(),      server_commands(),
+          config_commands(),       command_commands(),     connection_commands()}) {
         add(family);
     }
 }
@@ -52,7 +53,7 @@ void command_table::add(std::span<const command_spec> family) {
             while (table_[at] != nullptr) at = (at + 1) % slots;
             table_[at] = &spec;
         }
-        ++size_;
+        all_.push_back(&spec);
     }
 }
 

@@ -23,6 +23,7 @@ enum command_flags : std::uint16_t {
     blocks = 1U << 4U,     ///< May wait, on a session.
     at_once = 1U << 5U,    ///< Carried out inside MULTI instead of being queued.
     fast_path = 1U << 6U,  ///< O(1) or O(log n).
+    no_multi = 1U << 7U,   ///< Refused inside MULTI.
 };
 
 struct command_spec {
@@ -47,7 +48,8 @@ public:
     [[nodiscard]] const command_spec* find(std::string_view name) const noexcept;
     /// The same for all words: of a family its part that the second word names.
     [[nodiscard]] const command_spec* find(std::span<const std::string_view> words) const noexcept;
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+    [[nodiscard]] std::span<const command_spec* const> all() const noexcept { return all_; }
 
 private:
     static constexpr std::size_t slots = 1024;
@@ -59,7 +61,7 @@ private:
                                            std::string_view name) const noexcept;
 
     std::array<const command_spec*, slots> table_{};
-    std::size_t size_ = 0;
+    std::vector<const command_spec*> all_;
 };
 
 /// One list per family file.
@@ -84,5 +86,8 @@ private:
 [[nodiscard]] std::span<const command_spec> transaction_commands();
 [[nodiscard]] std::span<const command_spec> script_commands();
 [[nodiscard]] std::span<const command_spec> server_commands();
+[[nodiscard]] std::span<const command_spec> config_commands();
+[[nodiscard]] std::span<const command_spec> command_commands();
+[[nodiscard]] std::span<const command_spec> connection_commands();
 
 }  // namespace holdfast::memory

@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,9 +17,17 @@
 /// for.
 namespace holdfast::memory {
 
+struct call;
 struct command_spec;
 
 class engine_core;
+
+/// The server through which a client came: it carries out what is about connections.
+class server_side {
+public:
+    virtual ~server_side() = default;
+    virtual void run(call& c) = 0;
+};
 
 /// A client that waits for a key to have something for it.
 struct key_wait {
@@ -31,9 +40,10 @@ struct key_wait {
     [[nodiscard]] virtual std::optional<reply> serve(engine_core& core, key_node& source) = 0;
 
     std::vector<std::string> keys;
-    std::int64_t timeout_ms = 0;     ///< 0: for ever.
-    std::optional<reply> answer;     ///< Set by whoever serves it.
-    std::condition_variable served;  ///< Waited on with the engine's mutex.
+    std::int64_t timeout_ms = 0;      ///< 0: for ever.
+    std::optional<reply> answer;      ///< Set by whoever serves it.
+    std::condition_variable served;   ///< Waited on with the engine's mutex.
+    std::function<void()> on_served;  ///< Called when it is answered, with that mutex held.
 };
 
 struct connection {
@@ -48,6 +58,7 @@ struct connection {
 
     std::uint64_t id = 0;
     std::string name;
+    server_side* server = nullptr;  ///< Null inside the process.
 
     bool may_block = false;  ///< A session, not in MULTI and not in a script.
     bool in_multi = false;
@@ -55,6 +66,7 @@ struct connection {
     bool executing = false;     ///< Inside EXEC or a script.
     std::vector<queued_command> queued;
     std::size_t queued_words = 0;
+    std::size_t queued_bytes = 0;
 
     watcher changes;
     std::vector<watched_key> watched;
@@ -64,7 +76,7 @@ struct connection {
     void end_transaction() {
         in_multi = multi_failed = false;
         queued.clear();
-        queued_words = 0;
+        queued_words = queued_bytes = 0;
     }
 };
 

@@ -14,6 +14,7 @@ constexpr std::size_t expired_per_command = 16;
 
 // A transaction is held in memory until EXEC: bounded, so that a caller that never sends it fails.
 constexpr std::size_t most_queued_words = 1'000'000;
+constexpr std::size_t most_queued_bytes = std::size_t{512} * 1024 * 1024;
 
 std::uint64_t draw_seed(entropy& chance) {
     std::uint64_t seed = 0;
@@ -58,6 +59,7 @@ engine_core::engine_core(const memory_options& options)
     run_id_ = fmt::format("{:016x}{:016x}{:08x}", draw_seed(chance_), draw_seed(chance_),
                           static_cast<std::uint32_t>(draw_seed(chance_)));
     replication_id_ = run_id_;
+    bound_memory(options.max_memory, options.eviction);
 }
 
 void engine_core::replicates(std::string id, std::string before) {
@@ -78,7 +80,9 @@ void engine_core::process(connection& from, std::span<const std::string_view> ar
     ++stats_.commands;
     const command_spec* spec = table_.find(args);
     if (spec == nullptr || !spec->takes(args.size())) return reject(from, spec, args, out);
-    if (refuses_growth_ && (spec->flags & grows) != 0) return reject_growth(from, out);
+    no_room_ = most_bytes_ != 0 && !make_room();
+    if (refuses_growth() && may_grow(from, *spec)) return reject_growth(from, out);
+    if (from.in_multi && (spec->flags & no_multi) != 0) return reject_in_multi(from, out);
     if (from.in_multi && (spec->flags & at_once) == 0) return queue(from, *spec, args, out);
     run(*spec, from, args, out);
     if (!ready_.empty()) serve_waiting();
@@ -103,6 +107,37 @@ void engine_core::reject(connection& from, const command_spec* spec,
                           spec->name));
 }
 
+// What EXEC would carry out counts too: memory may have become short since it was queued.
+bool engine_core::may_grow(const connection& from, const command_spec& spec) {
+    if ((spec.flags & grows) != 0) return true;
+    return spec.name == "exec" && std::ranges::any_of(from.queued, [](const auto& q) {
+               return (q.spec->flags & grows) != 0;
+           });
+}
+
+void engine_core::reject_in_multi(connection& from, sink& out) {
+    ++stats_.errors;
+    from.multi_failed = true;
+    out.error("ERR Command not allowed inside a transaction");
+}
+
+void engine_core::bound_memory(std::size_t most, eviction_policy policy) {
+    most_bytes_ = most;
+    policy_ = policy;
+    db_.count_bytes(most != 0, policy);
+}
+
+// Many keys may have to go when the bound was lowered; then the next commands go on with it.
+bool engine_core::make_room() {
+    constexpr std::size_t most_at_once = 10'000;
+    for (std::size_t gone = 0; db_.bytes() > most_bytes_ && gone < most_at_once; ++gone) {
+        key_node* n = db_.victim();
+        if (n == nullptr) return false;
+        db_.evict(*n);
+    }
+    return true;
+}
+
 void engine_core::reject_growth(connection& from, sink& out) {
     ++stats_.errors;
     if (from.in_multi) from.multi_failed = true;
@@ -122,7 +157,9 @@ void engine_core::run(const command_spec& spec, connection& from,
 
 void engine_core::queue(connection& from, const command_spec& spec,
                         std::span<const std::string_view> args, sink& out) {
-    if (from.queued_words + args.size() > most_queued_words) {
+    for (const std::string_view word : args) from.queued_bytes += word.size();
+    if (from.queued_words + args.size() > most_queued_words ||
+        from.queued_bytes > most_queued_bytes) {
         from.multi_failed = true;
         return out.error("ERR transaction is too long");
     }
@@ -180,6 +217,7 @@ void engine_core::serve_key(const std::string& key) {
         stop_waiting(*w);
         w->answer = std::move(answer);
         w->served.notify_all();
+        if (w->on_served) w->on_served();
     }
 }
 

@@ -26,6 +26,9 @@
 /// removes a few keys whose time has passed: more than a plain command can add. What a script or a
 /// transaction adds beyond that is removed over the commands that follow.
 ///
+/// Under a bound on memory, each command first makes room as the policy says; what is still too
+/// much makes commands that need memory fail.
+///
 /// Requires: mutex() is held around everything but hub().
 namespace holdfast::memory {
 
@@ -90,7 +93,12 @@ public:
     void replicates(std::string id, std::string before);
 
     void refuse_growth(bool is) noexcept { refuses_growth_ = is; }
-    [[nodiscard]] bool refuses_growth() const noexcept { return refuses_growth_; }
+    [[nodiscard]] bool refuses_growth() const noexcept { return refuses_growth_ || no_room_; }
+
+    /// 0: no bound. What keys hold is counted only while there is one.
+    void bound_memory(std::size_t most, eviction_policy policy);
+    [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
+    [[nodiscard]] eviction_policy eviction() const noexcept { return policy_; }
 
     [[nodiscard]] std::int64_t started_us() const noexcept { return wall_start_us_; }
 
@@ -103,6 +111,10 @@ private:
     void reject(connection& from, const command_spec* spec, std::span<const std::string_view> args,
                 sink& out);
     void reject_growth(connection& from, sink& out);
+    void reject_in_multi(connection& from, sink& out);
+    [[nodiscard]] static bool may_grow(const connection& from, const command_spec& spec);
+    /// Lets keys go until the bound is kept. False: there is none to let go.
+    [[nodiscard]] bool make_room();
 
     std::mutex mutex_;
     clock& time_;
@@ -121,7 +133,10 @@ private:
     std::string run_id_;
     std::string replication_id_;
     std::string replication_before_ = std::string(40, '0');
+    std::size_t most_bytes_ = 0;
+    eviction_policy policy_ = eviction_policy::noeviction;
     bool refuses_growth_ = false;
+    bool no_room_ = false;  ///< As found before the current command.
 };
 
 }  // namespace holdfast::memory

@@ -28,6 +28,8 @@ public:
     /// Requires: not empty.
     [[nodiscard]] std::int64_t next_time() const noexcept { return front().when; }
     [[nodiscard]] Node& next() const noexcept { return *front().node; }
+    /// One of them, in no order. Requires: i < size().
+    [[nodiscard]] Node& at(std::size_t i) const noexcept { return *items_[i].node; }
 
     /// Puts the node in, or moves it.
     void set(Node& n, std::int64_t when) {

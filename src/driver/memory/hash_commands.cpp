@@ -58,8 +58,8 @@ void hmget(call& c) {
 template <bool Keys, bool Values>
 void answer_all(call& c) {
     const hash_value* h = c.look<hash_value>(c.arg(1));
-    if (h == nullptr) return c.out.array(0);
-    c.out.array(h->size() * (Keys && Values ? 2 : 1));
+    if (h == nullptr) return Keys && Values ? c.out.map(0) : c.out.array(0);
+    Keys&& Values ? c.out.map(h->size()) : c.out.array(h->size());
     for (const auto* n = h->first(); n != nullptr; n = n->after) {
         if constexpr (Keys) c.out.string(n->key);
         if constexpr (Values) c.out.string(n->value);

@@ -37,7 +37,7 @@ void pop(call& c) {
     const bool many = c.count() == 3;
     const std::int64_t wanted = many ? c.positive(2) : 1;
     list_value* l = c.look<list_value>(c.arg(1));
-    if (l == nullptr) return c.out.nil();
+    if (l == nullptr) return many ? c.out.nil_array() : c.out.nil();
     if (many && wanted == 0) return c.out.array(0);
     const std::int64_t take = std::min(wanted, length_of(*l));
     if (many) c.out.array(static_cast<std::size_t>(take));

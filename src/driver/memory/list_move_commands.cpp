@@ -114,9 +114,11 @@ private:
     std::optional<target> move_to_;
 };
 
-void wait_or_nil(call& c, std::unique_ptr<list_wait> w) {
-    if (!c.from.may_block || c.from.executing) return c.out.nil();
+// False: the caller may not wait, and is to be answered.
+bool begin_wait(call& c, std::unique_ptr<list_wait> w) {
+    if (!c.from.may_block || c.from.executing) return false;
     c.from.waiting = std::move(w);
+    return true;
 }
 
 template <list_end End>
@@ -132,7 +134,7 @@ void blocking_pop(call& c) {
     }
     auto w = std::make_unique<list_wait>(End, timeout);
     w->keys.assign(c.args.begin() + 1, c.args.end() - 1);
-    wait_or_nil(c, std::move(w));
+    if (!begin_wait(c, std::move(w))) c.out.nil_array();
 }
 
 void blocking_move(call& c, list_end from, list_end to, std::size_t timeout_at) {
@@ -141,7 +143,7 @@ void blocking_move(call& c, list_end from, list_end to, std::size_t timeout_at) 
     auto w =
         std::make_unique<list_wait>(from, timeout, list_wait::target{std::string(c.arg(2)), to});
     w->keys.emplace_back(c.arg(1));
-    wait_or_nil(c, std::move(w));
+    if (!begin_wait(c, std::move(w))) c.out.nil();
 }
 
 void blmove(call& c) {

@@ -52,7 +52,7 @@ void answer(lua_State* state, sink& out, int depth);
 void answer_keys(lua_State* state, sink& out, int depth, bool pairs) {
     std::size_t count = 0;
     for (lua_pushnil(state); lua_next(state, -2) != 0; lua_pop(state, 1)) ++count;
-    out.array(pairs ? count * 2 : count);
+    pairs ? out.map(count) : out.set(count);
     for (lua_pushnil(state); lua_next(state, -2) != 0; lua_pop(state, 1)) {
         lua_pushvalue(state, -2);
         answer(state, out, depth + 1);

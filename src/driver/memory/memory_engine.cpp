@@ -252,6 +252,8 @@ public:
         core_->replicates(std::move(id), std::move(before));
     }
 
+    std::shared_ptr<engine_core> core() noexcept override { return core_; }
+
 private:
     // Shared with sessions and subscriptions, which may outlive the engine.
     std::shared_ptr<engine_core> core_;

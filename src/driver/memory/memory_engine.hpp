@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "driver/memory/eviction.hpp"
 #include "driver/memory/memory_image.hpp"
 
 #include <holdfast/clock.hpp>
@@ -29,9 +30,13 @@
 /// Scripts are remembered up to a bound (lua_host.hpp): the one unused for longest is forgotten for
 /// a new one, and its EVALSHA says NOSCRIPT. Commands that bring their body never notice.
 ///
-/// Limits: database 0 only; no SUBSCRIBE as a command (use subscribe()); no cjson, cmsgpack, struct
-/// in scripts; blocking commands wait only on a session, elsewhere they answer as inside MULTI.
+/// Limits: database 0 only; no SUBSCRIBE as a command inside the process (use subscribe()); no
+/// cjson, cmsgpack, struct in scripts; blocking commands wait only on a session, elsewhere they
+/// answer as inside MULTI.
 namespace holdfast {
+namespace memory {
+class engine_core;
+}
 
 /// What is stored under a key (engine/memory/key_image.hpp).
 struct key_image {
@@ -54,6 +59,14 @@ struct memory_options {
 
     /// The most bytes that all scripts together may hold: a runaway script fails, not the process.
     std::size_t script_memory = std::size_t{256} * 1024 * 1024;
+
+    /// About how many bytes the keys may take; 0: as many as there are. An estimate (see
+    /// value_size.hpp), so leave room.
+    std::size_t max_memory = 0;
+
+    /// Which keys go when that is reached. Every policy but noeviction may let a lock go that
+    /// somebody holds: use it for caches.
+    memory::eviction_policy eviction = memory::eviction_policy::noeviction;
 };
 
 /// Thread safety: all members may be called from any thread.
@@ -94,6 +107,9 @@ public:
     /// What INFO says of the history that it continues; `before` is that of the master from which
     /// it was promoted, empty if it was not.
     virtual void replicates(std::string id, std::string before) = 0;
+
+    /// For a server that gives connections from outside to it (src/resp).
+    [[nodiscard]] virtual std::shared_ptr<memory::engine_core> core() noexcept = 0;
 };
 
 [[nodiscard]] std::shared_ptr<memory_engine> make_memory_engine(memory_options options = {});

@@ -31,7 +31,8 @@
 ///
 /// A handler that throws ends the process.
 ///
-/// Outside a cluster a sharded channel is a channel like any other: there is one directory.
+/// PUBLISH and SPUBLISH have different hearers, as in Redis, but for those inside the process: a
+/// subscription of theirs hears both, because outside a cluster both mean the same to them.
 ///
 /// Bounded: a subscription that lags by `most_pending` messages hears a gap instead of the rest.
 ///
@@ -42,30 +43,39 @@ class message_hub {
 public:
     static constexpr std::size_t most_pending = 65536;
 
+    /// What a subscription hears of.
+    enum class hears : std::uint8_t { published, sharded, both, pattern };
+
     /// The handler's side of a subscription.
     struct listener {
-        listener(std::string_view c, push_handler h) : channel(c), handler(std::move(h)) {}
-        const std::string channel;
+        listener(std::string_view c, hears w, push_handler h)
+            : channel(c), what(w), handler(std::move(h)) {}
+        const std::string channel;  ///< Or the pattern.
+        const hears what;
         const push_handler handler;
         std::size_t pending = 0;  // guarded by the hub's mutex, as the rest
         bool gap_pending = false;
         bool ended = false;
     };
 
-    [[nodiscard]] std::shared_ptr<listener> add(std::string_view channel, push_handler handler);
+    [[nodiscard]] std::shared_ptr<listener> add(std::string_view channel, push_handler handler,
+                                                hears what = hears::both);
     /// Blocks: while the handler runs on another thread.
     void end(const std::shared_ptr<listener>& l) noexcept;
 
     /// Queues a message for all who hear the channel; answers how many.
-    std::size_t post(std::string_view channel, std::string_view payload);
+    std::size_t post(std::string_view channel, std::string_view payload,
+                     channel_scope scope = channel_scope::global);
 
     /// Hands out what was posted, unless another thread is at it. Call without any lock.
     void deliver() noexcept {
         if (pending_.load(std::memory_order_acquire) != 0) drain();
     }
 
-    [[nodiscard]] std::size_t receivers(std::string_view channel) const;
-    [[nodiscard]] std::vector<std::string> channels() const;
+    [[nodiscard]] std::size_t receivers(std::string_view channel, channel_scope scope) const;
+    [[nodiscard]] std::vector<std::string> channels(channel_scope scope) const;
+    /// How many patterns somebody hears.
+    [[nodiscard]] std::size_t patterns() const;
 
 private:
     struct text_hash {
@@ -77,14 +87,17 @@ private:
     struct message {
         std::shared_ptr<listener> to;
         std::shared_ptr<const std::string> payload;  // null: a gap
+        std::shared_ptr<const std::string> channel;  // null: the listener's own
     };
 
+    void enqueue(message&& m);
     void drain() noexcept;
     [[nodiscard]] bool take(message& next);
     static void deliver(const message& m);
 
     mutable std::mutex mutex_;
     directory listeners_;
+    std::vector<std::shared_ptr<listener>> patterns_;
     std::deque<message> queue_;
     std::atomic<std::size_t> pending_{0};
     std::condition_variable handler_returned_;

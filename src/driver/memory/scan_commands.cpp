@@ -133,7 +133,8 @@ void zscan(call& c) {
     c.out.array(found.size() * 2);
     for (const auto* e : found) {
         c.out.string(e->key);
-        c.out.number(e->value);
+        number_text room;  // a string in RESP3 too
+        c.out.string(format_double(e->value, room));
     }
 }
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about the engine itself: PING, TIME, INFO, CONFIG GET, CLIENT and the like. Enough
-// for a program that looks whether its server is well.
+// What is said about the engine itself: PING, TIME, INFO and the like. Enough for a program that
+// looks whether its server is well.
 #include "driver/memory/call.hpp"
 #include "driver/memory/command_table.hpp"
 #include "driver/memory/engine_core.hpp"
-#include "driver/memory/glob.hpp"
 
 #include <holdfast/version.hpp>
 
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace holdfast::memory {
 namespace {
@@ -55,54 +52,6 @@ void role(call& c) {
     c.out.array(0);
 }
 
-void command_count(call& c) {
-    c.out.integer(static_cast<std::int64_t>(c.core.table().size()));
-}
-
-void set_name(call& c) {
-    const std::string_view name = c.arg(2);
-    if (!std::ranges::all_of(name, [](char ch) { return ch >= '!' && ch <= '~'; })) {
-        refuse("ERR Client names cannot contain spaces, newlines or special characters.");
-    }
-    c.from.name = name;
-    c.out.ok();
-}
-
-void client_id(call& c) {
-    c.out.integer(static_cast<std::int64_t>(c.from.id));
-}
-
-void get_name(call& c) {
-    c.from.name.empty() ? c.out.nil() : c.out.string(c.from.name);
-}
-
-struct setting {
-    std::string_view name;
-    std::string_view value;
-};
-
-constexpr setting settings[] = {
-    {"appendonly", "no"}, {"databases", "1"},
-    {"maxmemory", "0"},   {"maxmemory-policy", "noeviction"},
-    {"save", ""},
-};
-
-void config_get(call& c) {
-    std::vector<const setting*> found;
-    for (const setting& s : settings) {
-        for (std::size_t i = 2; i < c.count(); ++i) {
-            if (!glob_match(c.arg(i), s.name)) continue;
-            found.push_back(&s);
-            break;
-        }
-    }
-    c.out.array(found.size() * 2);
-    for (const setting* s : found) {
-        c.out.string(s->name);
-        c.out.string(s->value);
-    }
-}
-
 std::string info_server(call& c) {
     // As Redis counts: by whole seconds of the clock, so up to a second more than have passed.
     constexpr std::int64_t second = 1'000'000;
@@ -118,20 +67,23 @@ std::string info_clients(call& c) {
     return fmt::format("# Clients\r\nconnected_clients:{}\r\n", c.core.stats().sessions);
 }
 
-// The allocator's own count for the whole process: the engine shares the heap with its program.
+// The allocator's own count for the whole process, because the engine shares the heap with its
+// program; under a bound, what is counted against it.
 std::string info_memory(call& c) {
     const auto heap = ::mallinfo2();
+    const std::size_t used = c.core.most_bytes() == 0 ? heap.uordblks + heap.hblkhd : c.db.bytes();
     return fmt::format(
-        "# Memory\r\nused_memory:{}\r\nused_memory_lua:{}\r\nmaxmemory:0\r\n"
-        "maxmemory_policy:noeviction\r\n",
-        heap.uordblks + heap.hblkhd, c.core.scripts().memory_used());
+        "# Memory\r\nused_memory:{}\r\nused_memory_lua:{}\r\nmaxmemory:{}\r\n"
+        "maxmemory_policy:{}\r\n",
+        used, c.core.scripts().memory_used(), c.core.most_bytes(), name_of(c.core.eviction()));
 }
 
 std::string info_stats(call& c) {
     return fmt::format(
-        "# Stats\r\ntotal_commands_processed:{}\r\nexpired_keys:{}\r\nevicted_keys:0\r\n"
-        "pubsub_channels:{}\r\ntotal_error_replies:{}\r\n",
-        c.core.stats().commands, c.db.expired_total(), c.core.hub().channels().size(),
+        "# Stats\r\ntotal_commands_processed:{}\r\nexpired_keys:{}\r\nevicted_keys:{}\r\n"
+        "pubsub_channels:{}\r\npubsub_patterns:{}\r\ntotal_error_replies:{}\r\n",
+        c.core.stats().commands, c.db.expired_total(), c.db.evicted_total(),
+        c.core.hub().channels(channel_scope::global).size(), c.core.hub().patterns(),
         c.core.stats().errors);
 }
 
@@ -175,24 +127,10 @@ void info(call& c) {
     c.out.string(text);
 }
 
-constexpr command_spec command_parts[] = {{"command|count", 2, 0, command_count}};
-constexpr command_spec client_parts[] = {
-    {"client|id", 2, no_script, client_id},
-    {"client|getname", 2, no_script, get_name},
-    {"client|setname", 3, no_script, set_name},
-};
-constexpr command_spec config_parts[] = {{"config|get", -3, no_script, config_get}};
-
 constexpr command_spec server_table[] = {
-    {"ping", -1, fast_path, ping},
-    {"echo", 2, fast_path, echo},
-    {"time", 1, fast_path, time},
-    {"select", 2, fast_path, select},
-    {"wait", 3, no_script, wait},
-    {"role", 1, no_script | fast_path, role},
-    {"command", -2, 0, nullptr, command_parts},
-    {"client", -2, no_script, nullptr, client_parts},
-    {"config", -2, no_script, nullptr, config_parts},
+    {"ping", -1, fast_path, ping}, {"echo", 2, fast_path, echo},
+    {"time", 1, fast_path, time},  {"select", 2, fast_path, select},
+    {"wait", 3, no_script, wait},  {"role", 1, no_script | fast_path, role},
     {"info", -1, 0, info},
 };
 

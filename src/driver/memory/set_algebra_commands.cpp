@@ -21,13 +21,13 @@ bool holds(const set_value* s, std::string_view member) {
 }
 
 void answer(const call& c, const std::vector<std::string_view>& members) {
-    c.out.array(members.size());
+    c.out.set(members.size());
     for (const std::string_view member : members) c.out.string(member);
 }
 
 void sinter(call& c) {
     auto sets = operands(c);
-    if (std::ranges::find(sets, nullptr) != sets.end()) return c.out.array(0);
+    if (std::ranges::find(sets, nullptr) != sets.end()) return c.out.set(0);
     std::ranges::sort(sets, {}, &set_value::size);
     std::vector<std::string_view> common;
     for (const auto* n = sets.front()->first(); n != nullptr; n = n->after) {

@@ -55,9 +55,9 @@ void spop(call& c) {
     const bool many = c.count() == 3;
     const auto wanted = many ? static_cast<std::size_t>(c.positive(2)) : 1;
     set_value* s = c.look<set_value>(c.arg(1));
-    if (s == nullptr) return many ? c.out.array(0) : c.out.nil();
+    if (s == nullptr) return many ? c.out.set(0) : c.out.nil();
     const std::size_t take = std::min(wanted, s->size());
-    if (many) c.out.array(take);
+    if (many) c.out.set(take);
     for (std::size_t i = 0; i < take; ++i) {
         auto& n = s->random(c.core.chance());
         c.out.string(n.key);

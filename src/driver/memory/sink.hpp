@@ -12,6 +12,9 @@
 /// An array is announced by its length and followed by that many values. So a command is written
 /// once, and its answer becomes a `reply` for a caller or goes straight onto Lua's stack for a
 /// script, without a tree in between.
+///
+/// RESP3 has kinds of its own: maps, sets, doubles. A sink that carries them overrides these
+/// members; for the others a map is the array of its keys and values, as in RESP2.
 namespace holdfast::memory {
 
 class sink {
@@ -29,7 +32,14 @@ public:
     virtual void array(std::size_t length) = 0;
 
     /// As RESP2 carries a double: a string.
-    void number(double value);
+    virtual void number(double value);
+    /// Followed by `pairs` keys, each with its value.
+    virtual void map(std::size_t pairs) { array(pairs * 2); }
+    virtual void set(std::size_t length) { array(length); }
+    /// Nothing, where there would be an array.
+    virtual void nil_array() { nil(); }
+    /// Whether pairs are answered as arrays of two (RESP3) or one after the other.
+    [[nodiscard]] virtual bool nests_pairs() const noexcept { return false; }
     void ok() { status("OK"); }
 };
 

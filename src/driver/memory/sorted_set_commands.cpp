@@ -155,9 +155,11 @@ void pop(call& c) {
     auto* z = c.look<sorted_set>(c.arg(1));
     if (z == nullptr || wanted == 0) return c.out.array(0);
     const std::size_t take = std::min(wanted, z->size());
-    c.out.array(take * 2);
+    const bool nested = c.count() == 3 && c.out.nests_pairs();
+    c.out.array(nested ? take : take * 2);
     for (std::size_t i = 0; i < take; ++i) {
         auto& e = z->at(Highest ? z->size() - 1 : 0);
+        if (nested) c.out.array(2);
         c.out.string(e.key);
         c.out.number(e.value);
         z->erase(e);

@@ -155,10 +155,12 @@ void answer_range(const call& c, const range_query& q) {
     } else {
         r = limited(resolve(*z, b), q);
     }
-    c.out.array(q.scores ? r.count * 2 : r.count);
+    const bool nested = q.scores && c.out.nests_pairs();
+    c.out.array(q.scores && !nested ? r.count * 2 : r.count);
     if (r.count == 0) return;
     z->walk(q.reverse ? r.first + r.count - 1 : r.first, q.reverse ? -1 : 1, r.count,
             [&](const entry& e) {
+                if (nested) c.out.array(2);
                 c.out.string(e.key);
                 if (q.scores) c.out.number(e.value);
             });

@@ -133,8 +133,9 @@ void pending_summary(call& c, const stream::group& g) {
     c.out.array(4);
     c.out.integer(static_cast<std::int64_t>(g.pending.size()));
     if (g.pending.empty()) {
-        for (int i = 0; i < 3; ++i) c.out.nil();
-        return;
+        c.out.nil();
+        c.out.nil();
+        return c.out.nil_array();
     }
     c.out.string(to_string(g.pending.begin()->first));
     c.out.string(to_string(g.pending.rbegin()->first));

@@ -57,7 +57,7 @@ void put_entry_or_nil(call& c, stream::entry_map::const_iterator at, const strea
 
 void put_summary(call& c, const stream& s) {
     const field_writer put{c.out};
-    c.out.array(2 * (head_fields + 3));
+    c.out.map(head_fields + 3);
     put_head(put, s);
     put.number("groups", s.groups().size());
     put.name("first-entry");
@@ -86,7 +86,7 @@ void put_group_pending(call& c, const stream::group& g, std::int64_t most) {
 void put_consumer(call& c, const stream::group& g, std::string_view name,
                   const stream::consumer& one, std::int64_t most) {
     const field_writer put{c.out};
-    c.out.array(8);
+    c.out.map(4);
     put.text("name", name);
     put.number("seen-time", std::optional(one.seen_ms));
     put.number("pel-count", one.pending.size());
@@ -105,7 +105,7 @@ void put_consumer(call& c, const stream::group& g, std::string_view name,
 void put_full_group(call& c, const stream& s, std::string_view name, const stream::group& g,
                     std::int64_t most) {
     const field_writer put{c.out};
-    c.out.array(14);
+    c.out.map(7);
     put.text("name", name);
     put.id("last-delivered-id", g.last);
     put.number("entries-read", g.entries_read);
@@ -120,7 +120,7 @@ void put_full_group(call& c, const stream& s, std::string_view name, const strea
 
 void put_full(call& c, const stream& s, std::int64_t most) {
     const field_writer put{c.out};
-    c.out.array(2 * (head_fields + 2));
+    c.out.map(head_fields + 2);
     put_head(put, s);
     put.name("entries");
     std::size_t left = shown(s.size(), most);
@@ -164,7 +164,7 @@ void info_groups(call& c) {
     const field_writer put{c.out};
     c.out.array(s.groups().size());
     for (const auto& [name, g] : s.groups()) {
-        c.out.array(12);
+        c.out.map(6);
         put.text("name", name);
         put.number("consumers", g.consumers.size());
         put.number("pending", g.pending.size());
@@ -183,7 +183,7 @@ void info_consumers(call& c) {
     const field_writer put{c.out};
     c.out.array(g->consumers.size());
     for (const auto& [name, one] : g->consumers) {
-        c.out.array(6);
+        c.out.map(3);
         put.text("name", name);
         put.number("pending", one.pending.size());
         put.number("idle", std::optional(std::max<std::int64_t>(c.db.now_ms() - one.seen_ms, 0)));

@@ -191,7 +191,7 @@ std::optional<read_entries> take_part(keyspace& db, const read_from& from, const
 }
 
 void put_part(sink& out, std::string_view key, const read_entries& found) {
-    out.array(2);
+    if (!out.nests_pairs()) out.array(2);  // else the whole is a map
     out.string(key);
     out.array(found.size());
     for (const read_entry& one : found) {
@@ -200,7 +200,7 @@ void put_part(sink& out, std::string_view key, const read_entries& found) {
         } else {
             out.array(2);
             out.string(to_string(one.id));
-            out.nil();
+            out.nil_array();
         }
     }
 }
@@ -245,11 +245,11 @@ void read(call& c) {
         if (auto found = take_part(c.db, one, how)) parts.emplace_back(one.key, std::move(*found));
     }
     if (!parts.empty()) {
-        c.out.array(parts.size());
+        c.out.nests_pairs() ? c.out.map(parts.size()) : c.out.array(parts.size());
         for (const auto& [key, found] : parts) put_part(c.out, key, found);
         return;
     }
-    if (!how.block_ms || !c.from.may_block || c.from.executing) return c.out.nil();
+    if (!how.block_ms || !c.from.may_block || c.from.executing) return c.out.nil_array();
     c.from.waiting = std::make_unique<stream_wait>(std::move(from), how);
 }
 

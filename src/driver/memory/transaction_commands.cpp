@@ -57,7 +57,7 @@ void exec(call& c) {
     c.from.end_transaction();
     c.core.unwatch(c.from);
     if (failed) refuse("EXECABORT Transaction discarded because of previous errors.");
-    if (changed) return c.out.nil();
+    if (changed) return c.out.nil_array();
     c.out.array(queued.size());
     c.from.executing = true;
     std::vector<std::string_view> words;
