@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/cache_scripts.hpp"
+
+namespace holdfast::detail {
+
+const cache_scripts& cache_scripts::all() {
+    static const cache_scripts scripts{
+        .abandon = script(
+#include "scripts/cache_abandon.inc"
+            ),
+        .claim = script(
+#include "scripts/cache_claim.inc"
+            ),
+        .invalidate = script(
+#include "scripts/cache_invalidate.inc"
+            ),
+        .pending_add = script(
+#include "scripts/pending_add.inc"
+            ),
+        .pending_take = script(
+#include "scripts/pending_take.inc"
+            ),
+        .store = script(
+#include "scripts/cache_store.inc"
+            ),
+    };
+    return scripts;
+}
+
+}  // namespace holdfast::detail
