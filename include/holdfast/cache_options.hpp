@@ -94,16 +94,16 @@ struct cache_options {
 
 /// Counted since the cache was made, in this process.
 struct cache_statistics {
-    std::uint64_t local_hits = 0;     ///< Answered by the copy in the process.
-    std::uint64_t hits = 0;           ///< Answered by the engine, fresh.
-    std::uint64_t stale_hits = 0;     ///< Answered by a stale value.
-    std::uint64_t misses = 0;         ///< Nothing was cached.
-    std::uint64_t loads = 0;          ///< Loads that were begun.
-    std::uint64_t failed_loads = 0;   ///< … and that failed.
-    std::uint64_t refused_stores = 0; ///< Loaded, but voided by an invalidation meanwhile.
-    std::uint64_t waits = 0;          ///< Callers that waited for another one's load.
-    std::uint64_t away_loads = 0;     ///< Loads while the engine was away.
-    std::uint64_t away_refused = 0;   ///< … and callers that were refused by the limit on these.
+    std::uint64_t local_hits = 0;      ///< Answered by the copy in the process.
+    std::uint64_t hits = 0;            ///< Answered by the engine, fresh.
+    std::uint64_t stale_hits = 0;      ///< Answered by a stale value.
+    std::uint64_t misses = 0;          ///< Nothing was cached.
+    std::uint64_t loads = 0;           ///< Loads that were begun.
+    std::uint64_t failed_loads = 0;    ///< … and that failed.
+    std::uint64_t refused_stores = 0;  ///< Loaded, but voided by an invalidation meanwhile.
+    std::uint64_t waits = 0;           ///< Callers that waited for another one's load.
+    std::uint64_t away_loads = 0;      ///< Loads while the engine was away.
+    std::uint64_t away_refused = 0;    ///< … and callers that were refused by the limit on these.
     std::uint64_t invalidations = 0;
     std::uint64_t local_bytes = 0;
     std::uint64_t local_entries = 0;

@@ -52,11 +52,11 @@ cache_core::~cache_core() {
 }
 
 result<void> cache_core::check(std::string_view key) const {
-    return first_failure(
-        {check_place(where_), check_span("fresh", options_.fresh),
-         check_span("absent", options_.absent), check_span("lease", options_.lease),
-         check_timeout(options_.timeout), check_prefix(options_.prefix), check_key(key),
-         check_plain_key(options_.prefix, key)});
+    return first_failure({check_place(where_), check_span("fresh", options_.fresh),
+                          check_span("absent", options_.absent),
+                          check_span("lease", options_.lease), check_timeout(options_.timeout),
+                          check_prefix(options_.prefix), check_key(key),
+                          check_plain_key(options_.prefix, key)});
 }
 
 time_point cache_core::give_up() const {
@@ -66,8 +66,9 @@ time_point cache_core::give_up() const {
 // The engine did not answer if it could not be asked. What it refuses is an answer.
 template <class T>
 bool cache_core::answered(const result<T>& from) {
-    const bool away = !from && (from.error() == errc::unavailable || from.error() == errc::timed_out ||
-                                from.error() == errc::outcome_unknown);
+    const bool away =
+        !from && (from.error() == errc::unavailable || from.error() == errc::timed_out ||
+                  from.error() == errc::outcome_unknown);
     if (away) {
         engine_.failed(now());
     } else {
@@ -163,7 +164,8 @@ load_result cache_core::get(std::string_view key, const byte_loader& load) {
         const auto seen = read_entry(*entry);
         if (!seen) {
             return fail(errc::corrupt, fmt::format("'{}' holds something else: not an entry of a "
-                                                   "cache", entries_.name_of(key)));
+                                                   "cache",
+                                                   entries_.name_of(key)));
         }
         if (seen->kind == entry_kind::loading && seen->token != view_of(token)) {
             auto other = wait_for_other(key, seen->token, event_mark, until);
@@ -181,9 +183,9 @@ load_result cache_core::get(std::string_view key, const byte_loader& load) {
     }
 }
 
-cache_core::step cache_core::answer(std::string_view key, std::string_view token,
-                                    std::string entry, std::uint64_t local_mark,
-                                    const byte_loader& load, age& wanted) {
+cache_core::step cache_core::answer(std::string_view key, std::string_view token, std::string entry,
+                                    std::uint64_t local_mark, const byte_loader& load,
+                                    age& wanted) {
     const auto seen = read_entry(entry);
     if (seen->kind == entry_kind::loading) {
         counted_.misses.fetch_add(1, std::memory_order_relaxed);
@@ -221,8 +223,8 @@ cache_core::step cache_core::wait_for_other(std::string_view key, std::string_vi
         }
         return std::nullopt;
     }
-    const duration pause = listening_.load(std::memory_order_acquire) ? look_again
-                                                                      : look_again_unheard;
+    const duration pause =
+        listening_.load(std::memory_order_acquire) ? look_again : look_again_unheard;
     events_.wait(key, seen, time, std::min(until, later(time.now(), pause)));
     return std::nullopt;
 }

@@ -71,8 +71,8 @@ private:
     [[nodiscard]] result<std::string> look(std::string_view key, std::string_view token);
     [[nodiscard]] step answer(std::string_view key, std::string_view token, std::string entry,
                               std::uint64_t local_mark, const byte_loader& load, age& wanted);
-    [[nodiscard]] step claim_and_load(std::string_view key, std::string_view token,
-                                      claim_mode mode, const byte_loader& load);
+    [[nodiscard]] step claim_and_load(std::string_view key, std::string_view token, claim_mode mode,
+                                      const byte_loader& load);
     [[nodiscard]] step wait_for_other(std::string_view key, std::string_view token,
                                       std::uint64_t seen, time_point until);
     [[nodiscard]] load_result load_and_store(std::string_view key, std::string_view token,

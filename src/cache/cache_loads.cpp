@@ -32,7 +32,8 @@ load_result cache_core::run(std::string_view key, const byte_loader& load) {
     try {
         loaded = load(key);
     } catch (const std::exception& e) {
-        loaded = fail(errc::unavailable, fmt::format("the loader of '{}' threw: {}", key, e.what()));
+        loaded =
+            fail(errc::unavailable, fmt::format("the loader of '{}' threw: {}", key, e.what()));
     } catch (...) {
         loaded = fail(errc::unavailable, fmt::format("the loader of '{}' threw", key));
     }

@@ -16,8 +16,7 @@ constexpr duration list_life = std::chrono::days(30);
 }  // namespace
 
 pending_invalidations::pending_invalidations(command_access where, std::string_view prefix)
-    : where_(std::move(where)),
-      list_(kept_key(prefix, "pending", kept::cache_pending).view()) {}
+    : where_(std::move(where)), list_(kept_key(prefix, "pending", kept::cache_pending).view()) {}
 
 result<std::string> pending_invalidations::note(std::string_view key, duration due,
                                                 time_point give_up) {

@@ -10,8 +10,8 @@
 namespace holdfast::detail {
 namespace {
 
-constexpr std::array kinds{kept::fixed_window, kept::sliding_log,  kept::sliding_counter,
-                           kept::token_bucket, kept::leaky_bucket, kept::permits,
+constexpr std::array kinds{kept::fixed_window, kept::sliding_log,   kept::sliding_counter,
+                           kept::token_bucket, kept::leaky_bucket,  kept::permits,
                            kept::latch,        kept::cache_pending, kept::cache_changes,
                            kept::bloom,        kept::user_sessions, kept::board,
                            kept::channel,      kept::leaky_queue};

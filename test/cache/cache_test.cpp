@@ -140,9 +140,9 @@ TEST_P(cache_test, a_stale_value_is_answered_while_one_caller_loads) {
 
 TEST_P(cache_test, a_background_loader_refreshes_and_nobody_waits) {
     source db;
-    cache<int> numbers(
-        where(), {.prefix = ground_->prefix(), .fresh = 100ms, .jitter = 0ms, .stale = 60s},
-        [&](std::string_view) { return db.loader()(); });
+    cache<int> numbers(where(),
+                       {.prefix = ground_->prefix(), .fresh = 100ms, .jitter = 0ms, .stale = 60s},
+                       [&](std::string_view) { return db.loader()(); });
     ASSERT_EQ(numbers.get("a").value(), 1);
     ground_->pass(150ms);
     db.value = 2;
@@ -213,8 +213,8 @@ TEST_P(cache_test, get_many_answers_each_key_in_its_place) {
     const std::vector<std::string_view> keys{"a", "b", "c", "a"};
     int loads = 0;
     for (int round = 0; round < 2; ++round) {
-        const auto all = texts.get_many(
-            keys, [&](std::string_view key) -> std::optional<std::string> {
+        const auto all =
+            texts.get_many(keys, [&](std::string_view key) -> std::optional<std::string> {
                 ++loads;
                 if (key == "c") return std::nullopt;
                 return "loaded " + std::string(key);

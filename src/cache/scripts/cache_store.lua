@@ -14,7 +14,7 @@
 local now_text = string.format('%.0f', server_now)
 local token = ARGV[1]
 if token == '' then
-    token = no_token
+    token = string.rep('0', 32)
 elseif redis.call('GETRANGE', KEYS[1], 46, 77) ~= token then
     return {0, now_text}
 end

@@ -6,4 +6,3 @@
 
 local seconds_and_rest = redis.call('TIME')
 local server_now = seconds_and_rest[1] * 1000000 + seconds_and_rest[2]
-local no_token = string.rep('0', 32)
