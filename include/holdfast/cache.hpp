@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -156,6 +157,21 @@ public:
     /// Does the deletions that were left pending, this process's and those of others that are due.
     /// Answers how many. Call it now and then from any process; every update() does, too.
     [[nodiscard]] result<std::size_t> work_off() { return core_->work_off(); }
+
+    /// Refresh without expiry: says that a key has changed in the source. A worker, of this process
+    /// or another, loads it; readers have the old value meanwhile. Give such a cache a `fresh` of
+    /// days. Errors, Blocks: one trip, as invalidate().
+    [[nodiscard]] result<void> changed(std::string_view key) { return core_->changed(key); }
+
+    /// A worker: loads what changed() told, with the background loader, until the stop token fires.
+    /// Any number may run, anywhere: each change is handled by one of them, and by another one if
+    /// that dies. A change whose load fails is tried again after two leases.
+    /// Errors: unsupported (no background loader, or an engine without streams); the engine's, when
+    /// it is away: call it again.
+    /// Blocks: until stopped. Cancellation: within about 200 ms, and the load that runs.
+    [[nodiscard]] result<void> keep_fresh(const std::stop_token& stop) {
+        return core_->keep_fresh(stop);
+    }
 
     [[nodiscard]] cache_statistics statistics() const { return core_->statistics(); }
 

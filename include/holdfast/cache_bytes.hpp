@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ public:
     virtual result<update_outcome> update(std::string_view key,
                                           const std::function<result<void>()>& write) = 0;
     virtual result<std::size_t> work_off() = 0;
+    virtual result<void> changed(std::string_view key) = 0;
+    virtual result<void> keep_fresh(const std::stop_token& stop) = 0;
     [[nodiscard]] virtual cache_statistics statistics() const = 0;
     [[nodiscard]] virtual const command_access& where() const = 0;
     [[nodiscard]] virtual const cache_options& options() const = 0;

@@ -46,6 +46,8 @@ public:
     result<update_outcome> update(std::string_view key,
                                   const std::function<result<void>()>& write) override;
     result<std::size_t> work_off() override;
+    result<void> changed(std::string_view key) override;
+    result<void> keep_fresh(const std::stop_token& stop) override;
     [[nodiscard]] cache_statistics statistics() const override;
     [[nodiscard]] const command_access& where() const override { return where_; }
     [[nodiscard]] const cache_options& options() const override { return options_; }
@@ -88,6 +90,8 @@ private:
                                              const std::string& old);
     [[nodiscard]] age age_of(const entry_view& seen);
     void learn_time(std::int64_t server_us);
+    [[nodiscard]] std::string changes_key() const;
+    void handle_changes(const std::string& stream, const reply& list);
     void forget(std::string_view key);
     /// Did the engine answer? Tells its breaker.
     template <class T>

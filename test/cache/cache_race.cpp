@@ -135,7 +135,8 @@ struct cache_race::actor {
 private:
     void look(world& w) {
         token = w.tokens.next();
-        const auto seen = w.entries.look_or_claim(key, detail::view_of(token), lease_time, w.give_up());
+        const auto seen =
+            w.entries.look_or_claim(key, detail::view_of(token), lease_time, w.give_up());
         const auto entry = read_entry(*seen);
         if (entry->kind == entry_kind::loading) {
             const bool mine = entry->token == detail::view_of(token);
@@ -147,7 +148,8 @@ private:
     }
     void claim(world& w) {
         const auto mode = w.chance.below(3) == 0 ? claim_mode::early : claim_mode::stale;
-        const auto got = w.entries.claim(key, detail::view_of(token), lease_time, mode, w.give_up());
+        const auto got =
+            w.entries.claim(key, detail::view_of(token), lease_time, mode, w.give_up());
         next = got->what == claimed::state::mine ? step::load : step::done;
         if (next == step::load) lease(w);
     }

@@ -308,6 +308,26 @@ TEST_P(cache_test, a_copy_is_never_older_than_its_life) {
     EXPECT_EQ(one.get("a", db.loader()).value(), 2);
 }
 
+TEST_P(cache_test, a_worker_keeps_fresh_what_is_told_to_have_changed) {
+    if (virtual_time()) GTEST_SKIP() << "a worker that waits needs a clock that runs";
+    source db;
+    cache<int> numbers(where(), {.prefix = ground_->prefix(), .fresh = 24h * 30},
+                       [&](std::string_view) { return db.loader()(); });
+    ASSERT_EQ(numbers.get("a").value(), 1);
+    const std::jthread one(
+        [&](const std::stop_token& stop) { EXPECT_TRUE(numbers.keep_fresh(stop)); });
+    const std::jthread two(
+        [&](const std::stop_token& stop) { EXPECT_TRUE(numbers.keep_fresh(stop)); });
+    for (int n = 2; n < 5; ++n) {
+        db.value = n;
+        ASSERT_TRUE(numbers.changed("a"));
+        wait_for("the new value", [&] { return numbers.peek("a").value()->value == n; });
+    }
+    EXPECT_EQ(numbers.get("a").value(), 4);
+    EXPECT_EQ(db.loads, 4);
+    EXPECT_GT(raw("PTTL", ground_->prefix() + "{changes}:7:cache_changes").number(), 0);
+}
+
 TEST_P(cache_test, bad_keys_and_options_are_told) {
     cache<int> numbers(where(), {.prefix = ground_->prefix(), .fresh = 0ms});
     EXPECT_EQ(numbers.get("a", [] { return 1; }).error(), errc::invalid_argument);
