@@ -27,19 +27,20 @@
 ///
 /// - A key that expires under load is loaded by one caller, over all machines: the lease to load is
 ///   in the entry itself. The others get the stale value, or wait until a message wakes them.
-/// - A load that began before a write and ends after it does not put the old value back: the write's
-///   invalidation voids the lease, and what was loaded under it is refused. After every write and
-///   every load has ended, what is cached is what the source has.
+/// - A load that began before a write and ends after it does not put the old value back: the
+///   write's invalidation voids the lease, and what was loaded under it is refused. After every
+///   write and every load has ended, what is cached is what the source has.
 /// - A loader that dies leaves nothing behind that does not expire.
 /// - "The source has nothing" is cached too, with a life of its own.
 /// - While Redis is away callers get copies of a stated age, a limited number of loads, or a clear
 ///   error; they do not all fall onto the source.
 ///
-/// Writes go to the source first, then the entry is deleted: update() does both, and does not forget
-/// the deletion. docs/guide/cache.md shows which other orders fail, and how.
+/// Writes go to the source first, then the entry is deleted: update() does both, and does not
+/// forget the deletion. docs/guide/cache.md shows which other orders fail, and how.
 ///
 /// Limits. Redis replicates asynchronously: a failover can lose a deletion; then a value is stale
-/// until it expires. A read between the source's commit and the deletion may still see the old value.
+/// until it expires. A read between the source's commit and the deletion may still see the old
+/// value.
 namespace holdfast {
 
 /// What peek() saw.
@@ -50,7 +51,8 @@ struct peeked {
 };
 
 /// A loader answers T, std::optional<T> (nothing: the source has nothing), or a result<> of either.
-/// It takes the key, or nothing. An exception of its becomes `unavailable`, for everybody who waits.
+/// It takes the key, or nothing. An exception of its becomes `unavailable`, for everybody who
+/// waits.
 template <class Loader, class T>
 concept loader_of = (std::invocable<Loader&, std::string_view> || std::invocable<Loader&>);
 
@@ -60,9 +62,9 @@ class cache {
 public:
     using loader = std::function<result<std::optional<T>>(std::string_view key)>;
 
-    /// Does no I/O; bad options are told by the first call. With a `background` loader, stale values
-    /// are refreshed on a thread of the cache's own and no caller pays for it; it must not use what
-    /// ends before the cache. The last copy's destructor waits for a load that runs there.
+    /// Does no I/O; bad options are told by the first call. With a `background` loader, stale
+    /// values are refreshed on a thread of the cache's own and no caller pays for it; it must not
+    /// use what ends before the cache. The last copy's destructor waits for a load that runs there.
     explicit cache(command_access where, cache_options options = {}, loader background = {})
         : core_(detail::make_cache(std::move(where), std::move(options), encoded(background))) {}
 
@@ -72,8 +74,8 @@ public:
     /// another program's), denied; timed_out: another caller's load took longer than `wait`;
     /// unavailable: the engine is away and the limit on loads is reached, or the source is failing;
     /// and whatever the loader answers.
-    /// Blocks: one trip for a hit; for a miss the load and one more trip; at most `wait` for another
-    /// one's load. The loader runs on this thread.
+    /// Blocks: one trip for a hit; for a miss the load and one more trip; at most `wait` for
+    /// another one's load. The loader runs on this thread.
     template <loader_of<T> Loader>
     [[nodiscard]] result<std::optional<T>> get(std::string_view key, Loader&& load) {
         if (std::optional<std::optional<T>> copy; in_process(key, copy)) return *std::move(copy);
@@ -141,10 +143,10 @@ public:
         return decoded(core_->refresh(key, wrapped));
     }
 
-    /// Writes the source, then deletes the entry. A note on the engine, made before the write, keeps
-    /// the deletion from being forgotten: if this process dies, or cannot reach the engine any more,
-    /// another one deletes the entry when the note falls due (see work_off). The entry is deleted
-    /// also when `write` fails: perhaps it wrote.
+    /// Writes the source, then deletes the entry. A note on the engine, made before the write,
+    /// keeps the deletion from being forgotten: if this process dies, or cannot reach the engine
+    /// any more, another one deletes the entry when the note falls due (see work_off). The entry
+    /// is deleted also when `write` fails: perhaps it wrote.
     /// Errors: what `write` answers; invalid_argument, unsupported (nothing was written).
     /// The engine's trouble is no error: the outcome says what became of the deletion.
     /// Blocks: for the write and two trips; if the engine does not answer, delete_attempts times

@@ -33,8 +33,8 @@ struct codec<std::string> {
     }
 };
 
-/// The bytes as they lie in memory: for programs of one kind of machine, and structs that keep their
-/// layout. Padding is stored too.
+/// The bytes as they lie in memory: for programs of one kind of machine, and structs that keep
+/// their layout. Padding is stored too.
 template <class T>
     requires std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>
 struct codec<T> {

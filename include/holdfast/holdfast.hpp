@@ -3,6 +3,7 @@
 
 /// Everything a program needs to take part: include this, and start with `holdfast::open`.
 
+#include <holdfast/bloom_filter.hpp>
 #include <holdfast/cache.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/client_statistics.hpp>

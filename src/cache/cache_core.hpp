@@ -17,7 +17,8 @@
 #include <string>
 #include <string_view>
 
-/// A cache of bytes: who loads, who waits, what is answered meanwhile. cache<T> is this and a codec.
+/// A cache of bytes: who loads, who waits, what is answered meanwhile. cache<T> is this and a
+/// codec.
 ///
 /// A read is: the copy in the process; one look at the engine; if there is nothing fresh, the lease
 /// in the entry decides who loads. Whoever has it loads, stores under its token, and everybody else
@@ -115,8 +116,8 @@ private:
     std::atomic<std::int64_t> server_offset_us_ = unknown_offset;
     static constexpr std::int64_t unknown_offset = INT64_MIN;
 
-    /// Hashes of keys that were hits lately: for these a plain GET is sent, for others one that takes
-    /// the lease if there is nothing. So a hit costs a GET, and a cold miss two trips.
+    /// Hashes of keys that were hits lately: for these a plain GET is sent, for others one that
+    /// takes the lease if there is nothing. So a hit costs a GET, and a cold miss two trips.
     std::array<std::atomic<std::uint32_t>, 4096> warm_{};
     [[nodiscard]] std::atomic<std::uint32_t>& warm_slot(std::string_view key, std::uint32_t& tag);
 

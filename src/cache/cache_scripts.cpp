@@ -8,6 +8,12 @@ const cache_scripts& cache_scripts::all() {
         .abandon = script(
 #include "scripts/cache_abandon.inc"
             ),
+        .bloom = script(
+#include "scripts/bloom.inc"
+            ),
+        .bloom_swap = script(
+#include "scripts/bloom_swap.inc"
+            ),
         .claim = script(
 #include "scripts/cache_claim.inc"
             ),

@@ -8,6 +8,8 @@ namespace holdfast::detail {
 
 struct cache_scripts {
     script abandon;
+    script bloom;
+    script bloom_swap;
     script claim;
     script invalidate;
     script pending_add;

@@ -13,8 +13,8 @@
 /// "Something happened to this key": for those who wait for another process's load.
 ///
 /// Whoever is about to look at the engine takes the key's mark first. If it then has to wait, it
-/// waits only while the mark is the same: what happened between the look and the wait is not missed.
-/// Keys share 256 marks, so a wake may be another key's: look again.
+/// waits only while the mark is the same: what happened between the look and the wait is not
+/// missed. Keys share 256 marks, so a wake may be another key's: look again.
 ///
 /// Thread safety: all members may be called from any thread.
 namespace holdfast::detail {

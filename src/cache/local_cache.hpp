@@ -14,16 +14,18 @@
 #include <unordered_map>
 #include <vector>
 
-/// The copies of entries in this process: bounded in bytes, and quick to drop what is not read again.
+/// The copies of entries in this process: bounded in bytes, and quick to drop what is not read
+/// again.
 ///
 /// Eviction is S3-FIFO (Yang and others, SOSP 2023): newcomers enter a small queue, a tenth of the
-/// bytes. Those read again move to the main queue; the others leave, and only their hash is kept for
-/// a while. If a key whose hash is kept comes back, it enters the main queue. So a scan passes
-/// through the small queue and evicts nothing that is in use. A hit sets a counter and moves nothing.
+/// bytes. Those read again move to the main queue; the others leave, and only their hash is kept
+/// for a while. If a key whose hash is kept comes back, it enters the main queue. So a scan passes
+/// through the small queue and evicts nothing that is in use. A hit sets a counter and moves
+/// nothing.
 ///
 /// A copy that would be older than what the engine says must not be kept. Whoever fetches reads
-/// mark() before it asks the engine; put() keeps the copy only if no message about a key of the same
-/// stripe came since.
+/// mark() before it asks the engine; put() keeps the copy only if no message about a key of the
+/// same stripe came since.
 ///
 /// Thread safety: all members may be called from any thread.
 namespace holdfast::detail {

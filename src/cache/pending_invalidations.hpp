@@ -14,8 +14,9 @@
 ///
 /// A note is made before the source is written and removed after the entry was deleted. A writer
 /// that dies between, or that cannot reach the engine any more, leaves the note; it falls due, and
-/// whoever works the list off deletes the entry. A key may be noted several times: a note belongs to
-/// one write. What could not be noted, because the engine was away already, is kept in the process.
+/// whoever works the list off deletes the entry. A key may be noted several times: a note belongs
+/// to one write. What could not be noted, because the engine was away already, is kept in the
+/// process.
 ///
 /// Thread safety: all members may be called from any thread.
 namespace holdfast::detail {
