@@ -29,5 +29,6 @@
 #include <holdfast/rate_limiter.hpp>
 #include <holdfast/recursive_mutex.hpp>
 #include <holdfast/semaphore.hpp>
+#include <holdfast/session_store.hpp>
 #include <holdfast/shared_mutex.hpp>
 #include <holdfast/version.hpp>

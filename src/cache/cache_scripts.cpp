@@ -26,6 +26,21 @@ const cache_scripts& cache_scripts::all() {
         .pending_take = script(
 #include "scripts/pending_take.inc"
             ),
+        .session_create = script(
+#include "scripts/session_create.inc"
+            ),
+        .session_end = script(
+#include "scripts/session_end.inc"
+            ),
+        .session_read = script(
+#include "scripts/session_read.inc"
+            ),
+        .session_rotate = script(
+#include "scripts/session_rotate.inc"
+            ),
+        .session_write = script(
+#include "scripts/session_write.inc"
+            ),
         .store = script(
 #include "scripts/cache_store.inc"
             ),

@@ -14,6 +14,11 @@ struct cache_scripts {
     script invalidate;
     script pending_add;
     script pending_take;
+    script session_create;
+    script session_end;
+    script session_read;
+    script session_rotate;
+    script session_write;
     script store;
 
     [[nodiscard]] static const cache_scripts& all();
