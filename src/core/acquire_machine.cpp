@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr duration leaving_time = 100ms;
 
 // A lost push costs a waiter no more than this.
-constexpr duration longest_look = 1s;
+constexpr duration longest_poll = 1s;
 
 // A request that has less time than this may fail for want of it.
 constexpr duration telling_time = 50ms;
@@ -33,7 +33,7 @@ constexpr duration longest_pause = 500ms;
 acquire_machine::acquire_machine(acquire_plan plan)
     : plan_(std::move(plan)), waited_(plan_.waited) {}
 
-bool acquire_machine::stands_in_line() const noexcept {
+bool acquire_machine::waits_in_queue() const noexcept {
     return plan_.wait_until != time_point::min();
 }
 
@@ -45,12 +45,12 @@ acquire_machine::action acquire_machine::start(time_point now) {
 acquire_machine::action acquire_machine::ask(time_point now) {
     phase_ = phase::asking;
     sent_ = now;
-    const time_point patience = stands_in_line() ? plan_.wait_until : time_point::max();
+    const time_point patience = waits_in_queue() ? plan_.wait_until : time_point::max();
     return send{ask::acquire{.name = plan_.name,
                              .owner = plan_.owner,
                              .mode = plan_.mode,
                              .ttl = plan_.ttl,
-                             .otherwise = stands_in_line() ? ask::when_busy::stand_in_line
+                             .otherwise = waits_in_queue() ? ask::when_busy::join_queue
                                                            : ask::when_busy::refuse,
                              .ticket = ticket_,
                              .spare_fences = plan_.spare_fences,
@@ -67,8 +67,7 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
             [&](const answer::granted& given) { return granted(given, now); },
             [&](const answer::busy& seen) { return busy(seen, now); },
             [&](const auto&) {
-                return failed({errc::corrupt, "the engine's answer does not fit the script_call"},
-                              now);
+                return failed({errc::corrupt, "the engine's answer does not fit the request"}, now);
             },
         },
         *reply);
@@ -76,18 +75,18 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
     const time_point from = mutation("believed_from_the_reply") ? now : sent_;
-    const time_point end = believed_until(from, given.ttl, plan_.drift);
+    const time_point end = valid_until(from, given.ttl, plan_.drift);
     if (now >= end && !mutation("late_grant_is_believed")) {
         maybe_there_ = true;
         // Who has time asks again: whatever is left of it is renewed.
-        if (stands_in_line() && now < plan_.wait_until) return ask(now);
+        if (waits_in_queue() && now < plan_.wait_until) return ask(now);
         return leave({errc::unavailable,
                       fmt::format("the engine granted '{}' so late that the lease had run out",
                                   plan_.name.value())},
                      now);
     }
     return finish{grant{.fence = given.fence,
-                        .believed_until = end,
+                        .valid_until = end,
                         .renew_at = renew_at(sent_, given.ttl, plan_.drift),
                         .waited = waited_}};
 }
@@ -96,7 +95,7 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     trouble_.reset();
     pause_ = duration::zero();
     not_before_ = sent_;
-    if (!stands_in_line()) {
+    if (!waits_in_queue()) {
         return finish{
             fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value()))};
     }
@@ -106,7 +105,7 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     maybe_there_ = true;
     if (now >= plan_.wait_until) return leave(out_of_time(), now);
     if (mutation("waits_for_messages_only")) return wait(plan_.wait_until);
-    const duration look = std::clamp<duration>(seen.look_after, 1ms, longest_look);
+    const duration look = std::clamp<duration>(seen.poll_after, 1ms, longest_poll);
     return wait(later(now, look));
 }
 
@@ -120,12 +119,12 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
     if (unknown) maybe_there_ = true;
     // The last request of a wait gets what is left of it, perhaps nothing. That it failed says
     // nothing about the engine, and that somebody else held the name was known before.
-    const bool last = stands_in_line() && later(now, first_pause) >= plan_.wait_until;
+    const bool last = waits_in_queue() && later(now, first_pause) >= plan_.wait_until;
     if (last && waited_ && !trouble_) {
         return now < plan_.wait_until ? wait(plan_.wait_until) : leave(waited_in_vain(), now);
     }
     // A request that was cut short by the end of the wait tells less than the one before it.
-    const bool cut_short = stands_in_line() && plan_.wait_until - sent_ < telling_time;
+    const bool cut_short = waits_in_queue() && plan_.wait_until - sent_ < telling_time;
     if (!trouble_ || !cut_short) {
         trouble_ = std::move(why);
     } else if (unknown) {
@@ -136,7 +135,7 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
         other.back() = other.back() == '0' ? '1' : '0';
         plan_.owner = *owner_token::parse(other);
     }
-    if (!stands_in_line()) {
+    if (!waits_in_queue()) {
         if (!unknown || asked_again_) return leave(*trouble_, now);
         asked_again_ = true;
         return ask(now);
@@ -153,11 +152,11 @@ acquire_machine::action acquire_machine::wait(time_point until) {
 }
 
 acquire_machine::action acquire_machine::on_wake(time_point now) {
-    if (stands_in_line() && now >= plan_.wait_until) return leave(out_of_time(), now);
+    if (waits_in_queue() && now >= plan_.wait_until) return leave(out_of_time(), now);
     return ask(now);
 }
 
-acquire_machine::action acquire_machine::on_look_again(time_point now) {
+acquire_machine::action acquire_machine::on_poll_again(time_point now) {
     return on_wake(now);
 }
 
@@ -166,18 +165,18 @@ acquire_machine::action acquire_machine::on_look_again(time_point now) {
 // a grant above all that had been given at that look came after it, and is believed from the moment
 // before the look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
 // answers the same grant, renewed.
-acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
+acquire_machine::action acquire_machine::on_handoff(const handed_off& given, time_point now) {
     if (given.ttl == duration::zero()) return ask(now);
     const bool stale = latest_.value != 0 && given.fence <= latest_;
     if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
     const time_point from = mutation("message_believed_from_its_arrival") ? now : not_before_;
-    const time_point end = believed_until(from, given.ttl, plan_.drift);
+    const time_point end = valid_until(from, given.ttl, plan_.drift);
     if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
-                        .believed_until = end,
+                        .valid_until = end,
                         .renew_at = renew_at(not_before_, given.ttl, plan_.drift),
                         .waited = true,
-                        .handed_over = true}};
+                        .handed_off = true}};
 }
 
 acquire_machine::action acquire_machine::on_cancel(time_point now) {

@@ -16,14 +16,14 @@
 ///       │  ╰──busy, not waiting────────────────────▶ finish(busy)
 ///       busy                      ╭──look── time to look, or told to
 ///       ▼                         ▼
-///     waiting ──handed over (asks again if little of the grant is left)──▶ finish(grant)
+///     waiting ──handed off (asks again if little of the grant is left)──▶ finish(grant)
 ///       │
 ///       time is up, or cancelled, or the engine's answer came too late
 ///       ▼
 ///     leaving ─────────────────────────────────────▶ finish(why)
 ///
 /// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
-/// believed from the moment before the request that it answers was sent, and a handed-over one from
+/// believed from the moment before the request that it answers was sent, and a handed-off one from
 /// the moment before the last answered look, which its fence proves it came after; whatever ends
 /// without a grant either has left the line or says in `finish::leftover` that the leaving must go
 /// on in the background.
@@ -53,10 +53,10 @@ struct acquire_plan {
 /// What was granted, and how long it may be believed.
 struct grant {
     fencing_token fence;
-    time_point believed_until;
+    time_point valid_until;
     time_point renew_at;
     bool waited = false;
-    bool handed_over = false;
+    bool handed_off = false;
     bool adopted = false;
 };
 
@@ -79,15 +79,15 @@ public:
     explicit acquire_machine(acquire_plan plan);
 
     [[nodiscard]] const acquire_plan& plan() const noexcept { return plan_; }
-    [[nodiscard]] bool stands_in_line() const noexcept;
+    [[nodiscard]] bool waits_in_queue() const noexcept;
 
     // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one
     // of the others. None comes after `finish`.
     [[nodiscard]] action start(time_point now);
     [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
     [[nodiscard]] action on_wake(time_point now);
-    [[nodiscard]] action on_hand_over(const handed_over& given, time_point now);
-    [[nodiscard]] action on_look_again(time_point now);
+    [[nodiscard]] action on_handoff(const handed_off& given, time_point now);
+    [[nodiscard]] action on_poll_again(time_point now);
     [[nodiscard]] action on_cancel(time_point now);
 
 private:
@@ -105,7 +105,7 @@ private:
 
     acquire_plan plan_;
     phase phase_ = phase::asking;
-    line_ticket ticket_;
+    queue_ticket ticket_;
     fencing_token latest_;
     time_point sent_;
     time_point wake_at_;

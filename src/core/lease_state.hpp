@@ -53,7 +53,7 @@ struct lease_state {
     std::atomic<time_point> deadline{time_point::min()};
     std::atomic<lease_status> status{lease_status::held};
     std::atomic<loss_reason> reason{loss_reason::none};
-    std::string loss_text;  ///< Written once, before the reason becomes `broken`.
+    std::string loss_text;  ///< Written once, before the reason becomes `evicted`.
     loss_signal lost;
     unsigned fork_generation = 0;
     time_point since = time_point::min();  ///< When it was granted.
@@ -63,7 +63,7 @@ struct lease_state {
     std::optional<duration> drift = {};
     /// Whether the keeper renews it. If not, it is asked whether it is still ours, and no more.
     bool renews = true;
-    /// Runs for the whole ttl already: what is handed over or passed on has to be made to. The
+    /// Runs for the whole ttl already: what is handed off or passed on has to be made to. The
     /// holder's own renewal sets it while the keeper prepares one.
     std::atomic<bool> whole{true};
     /// Who wants to hear of this lease alone; null for nobody.
@@ -71,7 +71,7 @@ struct lease_state {
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
-    bool occupies_line = false;
+    bool occupies_queue = false;
 
     // The keeper's notes; guarded by whatever guards the keeper.
     time_point renew_at = time_point::max();
@@ -81,7 +81,7 @@ struct lease_state {
     /// A downgrade is on its way: see keeper_book::begin_turn().
     bool turning = false;
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-    std::size_t place = nowhere;
+    std::size_t heap_index = nowhere;
 
     [[nodiscard]] bool ours() const noexcept {
         const lease_status now = status.load();

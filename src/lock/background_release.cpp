@@ -47,7 +47,7 @@ result<void> lock_runtime::close() {
     if (left == 0) return {};
     count_->left_to_ttl.fetch_add(left, std::memory_order_relaxed);
     return fail(errc::outcome_unknown,
-                fmt::format("{} leases or places in line were not given back within {}: the engine "
+                fmt::format("{} leases or waiters were not released within {}: the engine "
                             "did not answer in time, and they end by their ttl",
                             left, in_seconds(options_.close_timeout)));
 }
@@ -72,11 +72,11 @@ void lock_runtime::leave(ask::leave request, time_point until) {
 
 // A lease that was lost here may still be the engine's to give: it was held for max_hold, or the
 // answer to its last renewal did not come. Who gives it back does not leave it to its ttl.
-void lock_runtime::give_back_lost(const lease_state& over) {
+void lock_runtime::release_lost(const lease_state& over) {
     if (mutation("lost_is_not_given_back")) return;
     const loss_reason why = over.reason.load();
     const bool perhaps_there =
-        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::taken;
+        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::missing;
     if (!perhaps_there || clock_.now() >= over.gone_by()) return;
     static_cast<void>(
         keeper_->leave_in_background({over.name, over.owner, over.mode}, over.gone_by()));

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes a session and notes it with its user's others.
 --
--- Of a session's fields those with a '_' are ours: _user, _version, _until (its absolute end, server
--- ms), _seen (the last use that was noted).
+-- Of a session's fields those with a '_' are ours: _user, _version, _until (its absolute end,
+-- server ms), _seen (the last use that was noted).
 --
 -- KEYS  1 session  2 the user's sessions: a sorted set of ids by their absolute end
 -- ARGV  1 id  2 user  3 ttl_ms  4 absolute_ms  5 most sessions of a user  then field, value, …

@@ -73,7 +73,7 @@ std::string_view evicted_key(text_arena& room, std::string_view lock) {
     return key_beside(room, lock, evicted_end);
 }
 
-std::string_view place_key(text_arena& room, std::string_view waiters, std::string_view owner) {
+std::string_view waiter_key(text_arena& room, std::string_view waiters, std::string_view owner) {
     return room.put({waiters, ":", owner});
 }
 

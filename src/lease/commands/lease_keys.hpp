@@ -19,7 +19,7 @@
 ///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
-///     holdfast:client: and an id: who that client is (introduction.hpp)
+///     holdfast:client: and an id: who that client is (label_writer.hpp)
 ///
 /// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
 /// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
@@ -38,7 +38,7 @@ enum class key_scope : std::uint8_t { server, slot };
 struct lease_keys {
     std::string_view lock;
     std::string_view line;
-    std::string_view waiters;  ///< What place_key() begins with.
+    std::string_view waiters;  ///< What waiter_key() begins with.
     std::string_view evicted;
     std::string_view holders;
     std::string_view limit;
@@ -67,8 +67,8 @@ struct lease_keys {
 [[nodiscard]] std::string_view evicted_key(detail::text_arena& room, std::string_view lock);
 [[nodiscard]] std::string_view holders_key(detail::text_arena& room, std::string_view lock);
 [[nodiscard]] std::string_view limit_key(detail::text_arena& room, std::string_view lock);
-[[nodiscard]] std::string_view place_key(detail::text_arena& room, std::string_view waiters,
-                                         std::string_view owner);
+[[nodiscard]] std::string_view waiter_key(detail::text_arena& room, std::string_view waiters,
+                                          std::string_view owner);
 
 /// A short text that hashes to the slot. Lives for ever.
 [[nodiscard]] const std::string& slot_tag(unsigned slot);

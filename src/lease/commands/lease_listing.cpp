@@ -241,11 +241,11 @@ result<void> name_clients(command_engine& engine, std::span<lease_info> all, tim
     };
     for (const lease_info& one : all) {
         for (const auto& who : one.holders) note(who.client);
-        for (const auto& who : one.line) note(who.client);
+        for (const auto& who : one.queue) note(who.client);
     }
     if (known.empty()) return {};
     std::vector<std::string> keys;
-    for (const auto& [id, who] : known) keys.push_back(introduction::key_of(id));
+    for (const auto& [id, who] : known) keys.push_back(label_writer::key_of(id));
     std::vector<std::array<std::string_view, 2>> texts;
     for (const std::string& key : keys) texts.push_back({"GET", key});
     std::vector<command> commands;
@@ -256,11 +256,11 @@ result<void> name_clients(command_engine& engine, std::span<lease_info> all, tim
     for (auto& [id, who] : known) {
         const auto& told = seen[at++];
         if (!told) return std::unexpected(told.error());
-        if (told->type() == reply::kind::string) who = introduction::parse(told->text());
+        if (told->type() == reply::kind::string) who = label_writer::parse(told->text());
     }
     for (lease_info& one : all) {
         for (auto& who : one.holders) who.who = known[who.client];
-        for (auto& who : one.line) who.who = known[who.client];
+        for (auto& who : one.queue) who.who = known[who.client];
     }
     return {};
 }
@@ -364,14 +364,14 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
         const std::string& ticket = parts[i + 1].text();
         std::int64_t us = 0;
         std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);
-        waiter_info& one = info.line.emplace_back();
+        waiter_info& one = info.queue.emplace_back();
         one.since = wall_time(std::chrono::microseconds(us));
         one.client = parts[i].text();
         std::string_view want = parts[i + 2].text();
         one.mode = take_mode(want);
     }
-    if (!info.held() && info.line.empty()) return std::nullopt;
-    info.waiters = static_cast<std::uint32_t>(info.line.size());
+    if (!info.held() && info.queue.empty()) return std::nullopt;
+    info.waiters = static_cast<std::uint32_t>(info.queue.size());
     if (const auto done = name_clients(engine, {&info, 1}, give_up); !done) {
         return std::unexpected(done.error());
     }

@@ -9,7 +9,7 @@
 
 /// One lease request, from its first trip to its answer, without I/O.
 ///
-/// The swift way may find that it is not enough (the name is taken, the fences were lost): then the
+/// The fast path may find that it is not enough (the name is taken, the fences were lost): then the
 /// same request goes the full way. Whoever drives it sends what commands() says and brings back the
 /// replies; so the store and the simulation take the same turns.
 ///

@@ -29,7 +29,7 @@ lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     std::vector<duration> remaining;
     for (lease_info& one : seen) {
         best.waiters = std::max(best.waiters, one.waiters);
-        if (one.line.size() > best.line.size()) best.line = std::move(one.line);
+        if (one.queue.size() > best.queue.size()) best.queue = std::move(one.queue);
         if (one.remaining) remaining.push_back(*one.remaining);
     }
     // It is over when fewer than a majority have it.
@@ -49,7 +49,7 @@ quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& ti
                                        const quorum_options& options)
     : nodes_(std::move(nodes)),
       time_(time),
-      waits_(time, detail::way_giver::with_several()),
+      waits_(time, detail::adaptive_yield::with_several()),
       options_(options),
       rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {}
 

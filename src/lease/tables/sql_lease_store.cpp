@@ -79,7 +79,7 @@ void sql_lease_store::on_push(push_handler handler) {
 result<turn::held> sql_lease_store::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
-                    "this is a child of the process that opened the database: open it anew");
+                    "this is a child of the process that opened the database: open it again");
     }
     auto mine = turn_.enter(give_up);
     if (!mine) {
@@ -167,20 +167,20 @@ result<std::optional<lease_reply>> sql_lease_store::serve_quickly(const lease_re
         if (!*answer) return std::optional<lease_reply>();
         return std::optional<lease_reply>(std::move(**answer));
     };
-    return std::visit(detail::overloaded{
-                          [&](const ask::acquire& asked) -> outcome {
-                              if (asked.ticket.value != 0) {
-                                  return asked.barge ? outcome()
-                                                     : widened(table_.look(asked, listener_.id()));
-                              }
-                              if (asked.mode.type != lease_mode::kind::exclusive) return outcome();
-                              return widened(table_.take(asked, listener_.id()));
-                          },
-                          [&](const ask::renew& asked) { return widened(table_.extend(asked)); },
-                          [&](const ask::release& asked) { return widened(table_.let_go(asked)); },
-                          [&](const ask::leave&) { return outcome(); },
-                      },
-                      request);
+    return std::visit(
+        detail::overloaded{
+            [&](const ask::acquire& asked) -> outcome {
+                if (asked.ticket.value != 0) {
+                    return asked.barge ? outcome() : widened(table_.look(asked, listener_.id()));
+                }
+                if (asked.mode.type != lease_mode::kind::exclusive) return outcome();
+                return widened(table_.take(asked, listener_.id()));
+            },
+            [&](const ask::renew& asked) { return widened(table_.extend(asked)); },
+            [&](const ask::release& asked) { return widened(table_.release_free(asked)); },
+            [&](const ask::leave&) { return outcome(); },
+        },
+        request);
 }
 
 result<lease_reply> sql_lease_store::serve_fully(const lease_request& request) {

@@ -37,7 +37,7 @@ SET expires = CASE WHEN expires > {now} + ?3 THEN expires ELSE {now} + ?3 END
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
 
 // Ends the owner's lease, if nobody else is there and the row's fences are past.
-constexpr std::string_view let_go = R"(
+constexpr std::string_view release_free = R"(
 DELETE FROM holdfast_names
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now} AND top < {now})";
 
@@ -179,9 +179,9 @@ CREATE TABLE holdfast_keys (
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     constexpr std::array<std::string_view, sentence_count> texts{
-        take,           extend,    let_go,     look,       gate,      put_gate,  drop_gate,
-        parties,        put_party, drop_party, list_gates, introduce, client,    sweep,
-        forget_clients, load_key,  all_keys,   put_key,    drop_key,  sweep_keys};
+        take,           extend,    release_free, look,       gate,      put_gate,  drop_gate,
+        parties,        put_party, drop_party,   list_gates, introduce, client,    sweep,
+        forget_clients, load_key,  all_keys,     put_key,    drop_key,  sweep_keys};
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now),

@@ -18,7 +18,7 @@ enum class sentence : std::uint8_t {
     // nobody waits for.
     take,
     extend,
-    let_go,
+    release_free,
     look,  // of a waiter, when nothing has happened
     // The full way, in a transaction: load, decide in a name_book, write back.
     gate,

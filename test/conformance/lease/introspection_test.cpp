@@ -121,7 +121,7 @@ TEST_P(introspection, a_listing_tells_the_same_of_every_name_with_the_prefix) {
     EXPECT_TRUE(seen[0].mine());
     EXPECT_FALSE(seen[1].mine());
     expect_this_process(seen[1].holders[0].who);
-    EXPECT_TRUE(seen[0].line.empty()) << "only inspect() tells the line";
+    EXPECT_TRUE(seen[0].queue.empty()) << "only inspect() tells the line";
 }
 
 TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
@@ -131,16 +131,16 @@ TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
     auto third = wait_in_line_and_release(three);
     wait_for("labels", [&] {
         const auto seen = one.inspect("job").value().value();
-        return seen.line.size() == 2 && seen.line[0].who.pid != 0 && seen.line[1].who.pid != 0;
+        return seen.queue.size() == 2 && seen.queue[0].who.pid != 0 && seen.queue[1].who.pid != 0;
     });
     const auto seen = one.inspect("job").value().value();
     EXPECT_TRUE(seen.mine());
     EXPECT_EQ(seen.waiters, 2U);
-    expect_this_process(seen.line[0].who);
-    ASSERT_TRUE(seen.line[0].since && seen.line[1].since);
-    EXPECT_LE(*seen.line[0].since, *seen.line[1].since);
+    expect_this_process(seen.queue[0].who);
+    ASSERT_TRUE(seen.queue[0].since && seen.queue[1].since);
+    EXPECT_LE(*seen.queue[0].since, *seen.queue[1].since);
     const auto place_of = [](client& who) {
-        const auto line = who.inspect("job").value().value().line;
+        const auto line = who.inspect("job").value().value().queue;
         EXPECT_EQ(std::ranges::count(line, true, &waiter_info::mine), 1);
         return std::ranges::find(line, true, &waiter_info::mine) - line.begin();
     };
@@ -163,10 +163,10 @@ TEST_P(introspection, a_holder_that_is_evicted_learns_it_with_the_reason_at_its_
     bed->pass(ttl / 3 + 1ms);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.status(), lease_status::lost);
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "deploy of the 12th");
     EXPECT_EQ(one.statistics().lost, 1U);
-    EXPECT_EQ(one.statistics().lost_by_reason.broken, 1U);
+    EXPECT_EQ(one.statistics().lost_by_reason.evicted, 1U);
 }
 
 TEST_P(introspection, evicting_hands_the_name_to_the_next_in_line_with_a_larger_fence) {
@@ -190,7 +190,7 @@ TEST_P(introspection, a_holder_that_listens_learns_of_its_eviction_without_a_ren
     const auto held = waits.get().value();  // by waiting it has come to listen
     EXPECT_EQ(two.evict("job", "make room"), 1U);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "make room");
 }
 
@@ -240,7 +240,7 @@ TEST_P(introspection, an_observer_hears_why_a_lease_was_broken) {
     });
     EXPECT_EQ(heard[0].text, "second");
     EXPECT_EQ(heard[1].text, "first");
-    EXPECT_EQ(heard[1].reason, loss_reason::broken);
+    EXPECT_EQ(heard[1].reason, loss_reason::evicted);
 }
 
 HOLDFAST_ON_EVERY_ENGINE(introspection);

@@ -102,9 +102,9 @@ std::string to_json(const lease_info& info) {
     std::vector<std::string> holders;
     for (const holder_info& one : info.holders) holders.push_back(to_json(one, info.mode));
     out.raw("holders", json_array(holders));
-    std::vector<std::string> line;
-    for (const waiter_info& one : info.line) line.push_back(to_json(one));
-    if (!line.empty()) out.raw("line", json_array(line));
+    std::vector<std::string> queue;
+    for (const waiter_info& one : info.queue) queue.push_back(to_json(one));
+    if (!queue.empty()) out.raw("queue", json_array(queue));
     return out.text();
 }
 

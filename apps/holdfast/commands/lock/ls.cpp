@@ -52,7 +52,7 @@ void add_lock_ls(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock ls orders/\n"
         "\n"
-        "With --format json, one object to a line.\n"
+        "With --format json, one object per line.\n"
         "Exit codes: 0 done, also if nothing is held; 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return list(*options); }});
 }
