@@ -31,4 +31,5 @@
 #include <holdfast/semaphore.hpp>
 #include <holdfast/session_store.hpp>
 #include <holdfast/shared_mutex.hpp>
+#include <holdfast/stock.hpp>
 #include <holdfast/version.hpp>

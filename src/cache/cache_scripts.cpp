@@ -41,6 +41,9 @@ const cache_scripts& cache_scripts::all() {
         .session_write = script(
 #include "scripts/session_write.inc"
             ),
+        .stock_take = script(
+#include "scripts/stock_take.inc"
+            ),
         .store = script(
 #include "scripts/cache_store.inc"
             ),

@@ -19,6 +19,7 @@ struct cache_scripts {
     script session_read;
     script session_rotate;
     script session_write;
+    script stock_take;
     script store;
 
     [[nodiscard]] static const cache_scripts& all();
