@@ -3,6 +3,8 @@
 
 /// Everything a program needs to take part: include this, and start with `holdfast::open`.
 
+#include <holdfast/bloom_filter.hpp>
+#include <holdfast/cache.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/client_statistics.hpp>
 #include <holdfast/clock.hpp>
@@ -27,5 +29,7 @@
 #include <holdfast/rate_limiter.hpp>
 #include <holdfast/recursive_mutex.hpp>
 #include <holdfast/semaphore.hpp>
+#include <holdfast/session_store.hpp>
 #include <holdfast/shared_mutex.hpp>
+#include <holdfast/stock.hpp>
 #include <holdfast/version.hpp>

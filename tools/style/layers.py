@@ -13,8 +13,8 @@ from .tree import Finding, line_of
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
-           "src/driver/memory", "src/driver/postgresql", "src/driver/redis", "src/driver/sqlite",
-           "src/lock", "src/open", "src/process", "src/resp", "src/traffic")
+           "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
+           "src/driver/sqlite", "src/lock", "src/open", "src/process", "src/resp", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -31,6 +31,7 @@ LAYERS = {
     "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
     "src/traffic": (*BASE, "src/command"),
+    "src/cache": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,
