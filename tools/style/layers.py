@@ -14,7 +14,7 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/driver/memory", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/open",
-           "src/process", "src/traffic")
+           "src/process", "src/push", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -29,6 +29,7 @@ LAYERS = {
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
     "src/lock": BASE,
     "src/traffic": (*BASE, "src/command"),
+    "src/push": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,
