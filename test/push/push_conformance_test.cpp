@@ -198,7 +198,8 @@ TEST_P(push_conformance, a_holder_that_lost_its_lock_is_fenced) {
     std::atomic<bool> go_on = false;
     const auto workers = start_job({.at_step = [&](std::size_t, job_step at, std::string_view) {
         if (at != job_step::locked || caught.exchange(true)) return;
-        while (!go_on) std::this_thread::sleep_for(1ms);  // style: allow clock, threads are real
+        // style: allow clock, because threads are real
+        while (!go_on) std::this_thread::sleep_for(1ms);
     }});
     send(one_message("paused", "one"));
     eventually("a holder", {&comet}, [&] { return caught.load(); });
