@@ -14,7 +14,8 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/lock", "src/open", "src/process", "src/resp", "src/traffic")
+           "src/driver/sqlite", "src/lock", "src/open", "src/process", "src/push", "src/resp",
+           "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -32,6 +33,7 @@ LAYERS = {
     "src/lock": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/cache": (*BASE, "src/command"),
+    "src/push": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,
