@@ -14,7 +14,7 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/driver/memory", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/open",
-           "src/process", "src/traffic")
+           "src/net", "src/process", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -28,6 +28,7 @@ LAYERS = {
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
     "src/lock": BASE,
+    "src/net": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
@@ -39,7 +40,9 @@ LAYERS = {
 # Headers of other projects, by how their names begin: the only directories that may include them.
 # What is not listed may be included anywhere outside of include/, which a rule of its own keeps.
 OUTSIDE = {
-    "boost/asio": ("include", "apps/holdfast"),
+    "boost/asio": ("include", "apps/holdfast", "src/net"),
+    "boost/beast": ("apps/holdfast", "src/net"),
+    "boost/json": ("apps/holdfast",),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
@@ -47,7 +50,7 @@ OUTSIDE = {
     "lua.h": ("src/driver/memory",),
     "lualib.h": ("src/driver/memory",),
     "luajit": ("src/driver/memory",),
-    "openssl/": ("src/driver/redis",),
+    "openssl/": ("src/driver/redis", "src/net"),
     "sqlite3.h": ("src/driver/sqlite", "apps/holdfast"),
 }
 
