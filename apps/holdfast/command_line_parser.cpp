@@ -82,6 +82,10 @@ void furnish(house& all) {
     add_once(top, all.all);
     add_doctor(top, all.all);
     add_top(top, all.all);
+#ifdef HOLDFAST_APP_SERVE
+    add_serve(top, all.all);
+    add_load(top, all.all);
+#endif
 #ifdef HOLDFAST_APP_DEMO
     add_demo(top, all.all);
 #endif
