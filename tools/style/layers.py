@@ -14,7 +14,7 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/driver/memory", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/open",
-           "src/net", "src/process", "src/traffic")
+           "src/net", "src/process", "src/push", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -30,6 +30,7 @@ LAYERS = {
     "src/lock": BASE,
     "src/net": BASE,
     "src/traffic": (*BASE, "src/command"),
+    "src/push": (*BASE, "src/command"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,

@@ -45,7 +45,7 @@ struct post {
 enum class refusal_reason : std::uint8_t {
     room_missing,
     room_too_long,
-    room_characters,  ///< A room is letters, digits and . _ - : / @ of ASCII, or other UTF-8 text.
+    room_characters,  ///< A room is letters, digits and . _ - @, or other UTF-8 text.
     user_too_long,
     user_characters,
     user_name_too_long,
