@@ -40,8 +40,8 @@ struct http_request {
 struct http_response {
     int status = 200;
     std::string type = "application/json";
-    std::vector<header> headers;
-    std::string body;
+    std::vector<header> headers = {};
+    std::string body = {};
 };
 
 /// What is wrong with a request, for people and programs: a body of RFC 9457.

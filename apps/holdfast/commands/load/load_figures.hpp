@@ -43,12 +43,12 @@ struct load_figures {
     std::uint64_t shed = 0;    ///< Left out for slow viewers, and counted in their frames.
     std::uint64_t closed = 0;  ///< Viewers whose connection ended before the run did.
     std::uint64_t bytes = 0;
-    delay_figures delay;
+    delay_figures delay = {};
     double frames_per_viewer_second = 0;
-    std::optional<double> kib_per_connection;
-    std::optional<double> send_calls_per_frame;
-    std::optional<limit_figures> limit;
-    std::vector<std::uint64_t> delivered_each_second;
+    std::optional<double> kib_per_connection = {};
+    std::optional<double> send_calls_per_frame = {};
+    std::optional<limit_figures> limit = {};
+    std::vector<std::uint64_t> delivered_each_second = {};
 
     [[nodiscard]] double deliveries_per_second() const;
     /// Our deliveries over those of the minimal loop.

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <iterator>
+#include <utility>
 
 namespace holdfast::app {
 namespace {
@@ -23,7 +24,7 @@ void rest_until(time_point when) {
 
 }  // namespace
 
-result<plain_answer> exchange(int socket, const std::string& request) {
+result<plain_answer> ask_over(int socket, const std::string& request) {
     std::string_view rest = request;
     while (!rest.empty()) {
         const ssize_t went = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -104,7 +105,7 @@ void load_senders::note(const std::string& room, std::string_view body) {
 
 bool load_senders::send_one(int socket, std::size_t number, std::uint64_t post) {
     const std::string& room = rooms_[(number + post) % rooms_.size()];
-    const auto answer = exchange(socket, request_of(number, post, room));
+    const auto answer = ask_over(socket, request_of(number, post, room));
     if (!answer) return false;
     if (answer->status == 200) {
         sent_ += how_.batch;

@@ -63,6 +63,6 @@ struct plain_answer {
     int status = 0;
     std::string body;
 };
-[[nodiscard]] result<plain_answer> exchange(int socket, const std::string& request);
+[[nodiscard]] result<plain_answer> ask_over(int socket, const std::string& request);
 
 }  // namespace holdfast::app

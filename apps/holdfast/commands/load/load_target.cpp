@@ -107,7 +107,7 @@ std::optional<double> metric(const swarm_target& of, std::string_view name) {
     std::string request =
         fmt::format("GET /metrics HTTP/1.1\r\nHost: {}:{}\r\n", of.host, of.port);
     if (!of.bearer.empty()) request += fmt::format("Authorization: Bearer {}\r\n", of.bearer);
-    const auto answer = exchange(*socket, request + "\r\n");
+    const auto answer = ask_over(*socket, request + "\r\n");
     ::close(*socket);
     if (!answer || answer->status != 200) return std::nullopt;
     const auto at = answer->body.find(fmt::format("\n{} ", name));

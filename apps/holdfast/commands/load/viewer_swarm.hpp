@@ -26,7 +26,7 @@ struct swarm_target {
     /// "/comet/ws"; room and user are put behind it.
     std::string path = "/comet/ws";
     /// Empty: no header.
-    std::string bearer;
+    std::string bearer = {};
 };
 
 /// Of "http://host:port". Errors: invalid_argument.

@@ -190,7 +190,7 @@ http_response push_service::history(const http_request& r, const std::string& na
 http_response push_service::is_ready() {
     if (draining_) return problem(503, "draining", "this server ends");
     const auto answer = engine_.commands()->execute(
-        command{"PING"}, holdfast::system_clock().now() + settings_.push.timeout);
+        words("PING").idempotent(), holdfast::system_clock().now() + settings_.push.timeout);
     if (!answer) return problem_of(answer.error());
     return {.body = R"({"status":"ready"})"};
 }

@@ -54,9 +54,9 @@ bool is_open_to_all(std::string_view path) {
 }  // namespace
 
 // The way from the Comet's threads to one loop.
-class push_service::port final : public push::loop_port {
+class push_service::way_to_loop final : public push::loop_port {
 public:
-    port(push_service& of, std::size_t loop) : of_(of), loop_(loop) {}
+    way_to_loop(push_service& of, std::size_t loop) : of_(of), loop_(loop) {}
     void post(push::comet_event event) override {
         of_.server_.post(loop_, [this, heard = std::move(event)] {
             of_.viewers_[loop_]->hear(heard);
@@ -93,7 +93,7 @@ result<void> push_service::start() {
     if (settings_.roles.comet) {
         std::vector<push::loop_port*> ports;
         for (std::size_t i = 0; i < server_.loops(); ++i) {
-            ports_.push_back(std::make_unique<port>(*this, i));
+            ports_.push_back(std::make_unique<way_to_loop>(*this, i));
             ports.push_back(ports_.back().get());
         }
         comet_.emplace(engine_, settings_.push, std::move(ports), sink, &counts_);

@@ -54,7 +54,7 @@ public:
     net::upgrade open_websocket(const net::http_request& r, std::size_t loop) override;
 
 private:
-    class port;
+    class way_to_loop;
 
     void add_routes();
     net::http_response send(const net::http_request& r);
@@ -76,7 +76,7 @@ private:
     net::server server_;
     std::optional<send_limits> limits_;
     std::optional<push::logic> logic_;
-    std::vector<std::unique_ptr<port>> ports_;
+    std::vector<std::unique_ptr<way_to_loop>> ports_;
     std::optional<push::comet> comet_;
     std::vector<std::unique_ptr<push::viewers>> viewers_;
     std::optional<push::job> job_;
