@@ -45,7 +45,15 @@ public:
           counts_(counts == nullptr ? own_counts_ : *counts),
           id_(detail::draw_token(hf.chance()).substr(0, 12)),
           inbox_(std::make_shared<comet_inbox>()),
-          presence_(engine_, settings_, id_) {}
+          presence_(engine_, settings_, id_, [inbox = inbox_](const auto& changes) {
+              for (const presence_keeper::change& one : changes) {
+                  if (one.entered) {
+                      inbox->put(entered_room{one.loop, one.room});
+                  } else {
+                      inbox->put(left_room{one.loop, one.room});
+                  }
+              }
+          }) {}
 
     result<void> start() {
         if (auto fit = check(settings_); !fit) return fit;
@@ -63,13 +71,11 @@ public:
 
     void enter(std::size_t loop, const std::string& room, const connection_name& who,
                const std::string& user) {
-        inbox_->put(entered_room{loop, room});
-        presence_.enter(room, who, user);
+        presence_.put({true, loop, room, who.value, user});
     }
     void leave(std::size_t loop, const std::string& room, const connection_name& who,
                const std::string& user) {
-        inbox_->put(left_room{loop, room});
-        presence_.leave(room, who, user);
+        presence_.put({false, loop, room, who.value, user});
     }
     void read(std::size_t loop, const std::string& room, const position& after,
               std::uint64_t ticket) {
@@ -237,7 +243,8 @@ void comet::impl::on(const entered_room& task) {
         ++counts_.rooms;
         room.due = time_.now();
     }
-    if (++room.viewers[task.loop] == 1 && room.track.ready()) {
+    ++room.viewers[task.loop];
+    if (room.track.ready()) {
         loops_[task.loop]->post(room_ready{task.room, room.track.at()});
     }
 }

@@ -14,8 +14,9 @@ constexpr std::size_t calls_at_once = 256;
 
 }  // namespace
 
-presence_keeper::presence_keeper(command_engine& engine, const settings& s, std::string comet)
-    : engine_(engine), settings_(s), comet_(std::move(comet)) {}
+presence_keeper::presence_keeper(command_engine& engine, const settings& s, std::string comet,
+                                 written done)
+    : engine_(engine), settings_(s), comet_(std::move(comet)), done_(std::move(done)) {}
 
 presence_keeper::~presence_keeper() {
     stop();
@@ -34,20 +35,10 @@ void presence_keeper::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-void presence_keeper::enter(const std::string& room, const connection_name& who,
-                            const std::string& user) {
+void presence_keeper::put(change one) {
     {
         const std::scoped_lock guard(mutex_);
-        changes_.push_back({true, room, who.value, user});
-    }
-    changed_.notify_all();
-}
-
-void presence_keeper::leave(const std::string& room, const connection_name& who,
-                            const std::string& user) {
-    {
-        const std::scoped_lock guard(mutex_);
-        changes_.push_back({false, room, who.value, user});
+        changes_.push_back(std::move(one));
     }
     changed_.notify_all();
 }
@@ -66,8 +57,9 @@ void presence_keeper::run() {
             changes.swap(changes_);
             stopping = stop_;
         }
-        apply(std::move(changes));
+        apply(changes);
         if (stopping) break;
+        done_(changes);
         if (time.now() < next_renewal) continue;
         renew();
         next_renewal = time.now() + settings_.presence_life / 3;
@@ -75,9 +67,9 @@ void presence_keeper::run() {
     std::vector<change> last;
     for (const auto& [connection, who] : guests_) {
         for (const std::string& room : who.rooms)
-            last.push_back({false, room, connection, who.user});
+            last.push_back({false, 0, room, connection, who.user});
     }
-    apply(std::move(last));
+    apply(last);
 }
 
 std::vector<result<reply>> presence_keeper::send(const std::vector<owned_call>& calls) {
@@ -117,7 +109,7 @@ void presence_keeper::write_guest(std::vector<owned_call>& calls, const std::str
     calls.push_back(owned_call({"SET", user_key(settings_, who.user), connection, "PX", life}));
 }
 
-void presence_keeper::apply(std::vector<change> changes) {
+void presence_keeper::apply(const std::vector<change>& changes) {
     std::vector<owned_call> calls;
     std::set<std::string> touched;
     for (const change& one : changes) {

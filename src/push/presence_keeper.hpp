@@ -8,6 +8,7 @@
 #include <holdfast/push/settings.hpp>
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -25,7 +26,17 @@ namespace holdfast::push {
 
 class presence_keeper {
 public:
-    presence_keeper(command_engine& engine, const settings& s, std::string comet);
+    struct change {
+        bool entered;
+        std::size_t loop;
+        std::string room;
+        std::string connection;
+        std::string user;
+    };
+    /// Called on the keeper's thread after it was tried to write the changes down, in order.
+    using written = std::function<void(const std::vector<change>&)>;
+
+    presence_keeper(command_engine& engine, const settings& s, std::string comet, written done);
     /// As stop().
     ~presence_keeper();
 
@@ -33,23 +44,16 @@ public:
     /// Takes all entries away. Blocks: for some trips.
     void stop();
 
-    void enter(const std::string& room, const connection_name& who, const std::string& user);
-    void leave(const std::string& room, const connection_name& who, const std::string& user);
+    void put(change one);
 
 private:
-    struct change {
-        bool entered;
-        std::string room;
-        std::string connection;
-        std::string user;
-    };
     struct guest {
         std::string user;
         std::set<std::string> rooms;
     };
 
     void run();
-    void apply(std::vector<change> changes);
+    void apply(const std::vector<change>& changes);
     void renew();
     void write_guest(std::vector<owned_call>& calls, const std::string& connection,
                      const guest& who) const;
@@ -59,6 +63,7 @@ private:
     command_engine& engine_;
     const settings& settings_;
     const std::string comet_;
+    const written done_;
     std::map<std::string, guest> guests_;
     std::map<std::string, std::set<std::string>> rooms_;  // connections in each
 

@@ -76,6 +76,7 @@ private:
         bool ready = false;
         position at = {};
         std::vector<member*> members = {};
+        std::vector<member*> joining = {};  // whose entry is not confirmed yet
     };
     struct connection {
         viewer* to;
@@ -145,6 +146,7 @@ void viewers::impl::remove(connection& c, std::size_t index) {
     r.members.back()->index = gone->index;
     r.members[gone->index] = r.members.back();
     r.members.pop_back();
+    std::erase(r.joining, gone.get());
     if (gone->ticket != 0) reads_.erase(gone->ticket);
     c.queue.forget(r.name);
     link_.leave(loop_, r.name, c.name, c.user);
@@ -175,8 +177,8 @@ join_outcome viewers::impl::join(id which, std::string_view room_name,
     member& m = *c->rooms.back();
     m.resume = std::move(resume);
     place->members.push_back(&m);
+    place->joining.push_back(&m);
     link_.enter(loop_, place->name, c->name, c->user);
-    if (place->ready) begin(m);
     end_slow();
     return join_outcome::joining;
 }
@@ -291,11 +293,11 @@ void viewers::impl::hear(const comet_event& event) {
 
 void viewers::impl::hear(const room_ready& event) {
     const auto found = rooms_.find(event.room);
-    if (found == rooms_.end() || found->second->ready) return;
+    if (found == rooms_.end()) return;
     room& r = *found->second;
     r.ready = true;
     r.at = event.at;
-    for (member* const m : r.members) begin(*m);
+    for (member* const m : std::exchange(r.joining, {})) begin(*m);
 }
 
 void viewers::impl::hear(const room_frame& event) {

@@ -29,7 +29,7 @@
 ///           <--comet_link-- viewers of that loop
 namespace holdfast::push {
 
-/// The room can be viewed from here on: later frames begin behind `at`.
+/// The room can be viewed by all who entered it: later frames begin behind `at`.
 struct room_ready {
     std::string room;
     position at;
@@ -78,8 +78,8 @@ class comet_link {
 public:
     virtual ~comet_link() = default;
 
-    /// A connection entered the room. The loop's first of a room is answered by `room_ready`, and
-    /// from then on the loop gets the room's frames until its last one leaves.
+    /// A connection entered the room. Answered by `room_ready` when its keys are written and the
+    /// room's position is known; the loop gets the room's frames until its last one leaves.
     virtual void enter(std::size_t loop, const std::string& room, const connection_name& who,
                        const std::string& user) = 0;
     virtual void leave(std::size_t loop, const std::string& room, const connection_name& who,

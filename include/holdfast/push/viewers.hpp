@@ -24,8 +24,8 @@
 /// Texts that a viewer gets, besides frames:
 ///
 ///     {"type":"joined","room":R,"epoch":E,"offset":N,"recovered":true}
-///         frames that follow begin behind N. `recovered` is there only if it asked to resume: true,
-///         all it had missed follows; false, that is not recoverable, so reload and go on from N
+///         frames that follow begin behind N. `recovered` is there only if it asked to resume:
+///         true, all it missed follows; false, that is not recoverable, so reload and go on from N
 ///     {"type":"left","room":R}
 ///     {"type":"reset","room":R,"epoch":E,"offset":N}
 ///         the engine lost the room: the next frame is of another epoch

@@ -5,7 +5,7 @@
 -- ARGV  1 epoch for a room that has none  2 the room's name  3 dedup_ms  4 history length
 --       5 history_age_ms  6 room_age_ms  7 longest queue  8 token of this post
 --       then for each message  id  class  body
--- Answers {'full'} | {epoch, cooldown_left_ms, then for each message  offset  0 new or 1 duplicate}.
+-- Answers {'full'} | {epoch, cooldown_left_ms, then for each message  offset  1 duplicate, 0 new}.
 -- Repeatable: a message that the same token has stored is answered as new, with its offset.
 
 local room = KEYS[2]
@@ -14,7 +14,8 @@ if redis.call('XLEN', KEYS[4]) >= tonumber(ARGV[7]) then return {'full'} end
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local known = redis.call('HMGET', room, 'epoch', 'tail', 'cursor', 'floor', 'second', 'count', 'before')
+local known = redis.call('HMGET', room, 'epoch', 'tail', 'cursor', 'floor', 'second', 'count',
+                         'before')
 local epoch, tail, cursor = known[1], tonumber(known[2] or 0), tonumber(known[3] or 0)
 local floor = tonumber(known[4] or 0)
 if not epoch then
@@ -29,7 +30,8 @@ local fresh, urgent = {}, 0
 for i = 1, messages do
     local mark, place = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
     local id = ARGV[6 + 3 * i]
-    local offset, duplicate = 0, 0
+    local offset
+    local duplicate = 0
     if redis.call('SET', mark, '1', 'NX', 'PX', ARGV[3]) then
         tail = tail + 1
         offset = tail
@@ -51,7 +53,8 @@ if #fresh == 0 then return answer end
 
 for n, i in ipairs(fresh) do
     redis.call('XADD', KEYS[3], string.format('%d-0', first + n - 1), 'body', ARGV[8 + 3 * i],
-               'class', ARGV[7 + 3 * i], 'post', string.format('%d', tail), 'at', string.format('%d', now))
+               'class', ARGV[7 + 3 * i], 'post', string.format('%d', tail),
+               'at', string.format('%d', now))
 end
 -- What was not broadcast yet is never trimmed.
 local keep_from = math.min(tail - tonumber(ARGV[4]), cursor)
@@ -72,6 +75,7 @@ redis.call('PEXPIRE', KEYS[3], ARGV[6])
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', string.format('(%d', now - ARGV[6]))
 redis.call('ZADD', KEYS[5], string.format('%d', now), ARGV[2])
 redis.call('PEXPIRE', KEYS[5], ARGV[6])
-redis.call('XADD', KEYS[4], '*', 'room', ARGV[2], 'epoch', epoch, 'first', string.format('%d', first),
-           'last', string.format('%d', tail), 'important', urgent, 'due', string.format('%d', now + answer[2]))
+redis.call('XADD', KEYS[4], '*', 'room', ARGV[2], 'epoch', epoch,
+           'first', string.format('%d', first), 'last', string.format('%d', tail),
+           'important', urgent, 'due', string.format('%d', now + answer[2]))
 return answer

@@ -34,7 +34,8 @@ local upto = tail
 if mode == 'drop' then
     upto = math.min(tonumber(ARGV[6]), tail)
 elseif ARGV[4] == 'first' then
-    local next_one = redis.call('XRANGE', KEYS[3], string.format('(%d-0', cursor), '+', 'COUNT', 1)[1]
+    local behind = string.format('(%d-0', cursor)
+    local next_one = redis.call('XRANGE', KEYS[3], behind, '+', 'COUNT', 1)[1]
     if next_one then
         for i = 1, #next_one[2], 2 do
             if next_one[2][i] == 'post' then upto = math.min(tonumber(next_one[2][i + 1]), tail) end
@@ -49,8 +50,8 @@ end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local most, room_left = tonumber(ARGV[8]), tonumber(ARGV[9])
-local found = redis.call('XRANGE', KEYS[3], string.format('(%d-0', cursor), string.format('%d-0', upto),
-                         'COUNT', most)
+local found = redis.call('XRANGE', KEYS[3], string.format('(%d-0', cursor),
+                         string.format('%d-0', upto), 'COUNT', most)
 local lines, shed_ids, last, waited = {''}, {}, upto, 0
 if #found == most then last = tonumber(string.match(found[#found][1], '^%d+')) end
 for n, entry in ipairs(found) do
@@ -91,8 +92,8 @@ acknowledge(last)
 -- Messages that are too old go, if they were broadcast.
 local keep_from = 0
 repeat
-    local oldest = redis.call('XRANGE', KEYS[3], keep_from == 0 and '-' or string.format('(%d-0', keep_from),
-                              '+', 'COUNT', 50)
+    local from = keep_from == 0 and '-' or string.format('(%d-0', keep_from)
+    local oldest = redis.call('XRANGE', KEYS[3], from, '+', 'COUNT', 50)
     local some = false
     for _, entry in ipairs(oldest) do
         local offset = tonumber(string.match(entry[1], '^%d+'))

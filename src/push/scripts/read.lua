@@ -28,8 +28,8 @@ local upto = ARGV[4] == 'tail' and tail or cursor
 local answer = {epoch, cursor, tail, floor, math.max(upto, after)}
 local most = tonumber(ARGV[3])
 if upto <= after or most == 0 then return answer end
-local found = redis.call('XRANGE', KEYS[2], string.format('(%d-0', after), string.format('%d-0', upto),
-                         'COUNT', most)
+local found = redis.call('XRANGE', KEYS[2], string.format('(%d-0', after),
+                         string.format('%d-0', upto), 'COUNT', most)
 if #found == most then answer[5] = tonumber(string.match(found[#found][1], '^%d+')) end
 for _, entry in ipairs(found) do
     local class, body

@@ -2,13 +2,14 @@
 -- Looks at a room: where it is, and whether it may be broadcast now.
 --
 -- KEYS  1 cooldown  2 room  3 comets  4 history
--- Answers {what PTTL says of the cooldown, epoch, tail, cursor, floor, fence, rate, viewers, comets, first kept}.
+-- Answers {what PTTL says of the cooldown, epoch, tail, cursor, floor, fence, rate, viewers,
+-- comets, offset of the oldest message that is kept}.
 -- Reads only.
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local known = redis.call('HMGET', KEYS[2], 'epoch', 'tail', 'cursor', 'floor', 'fence', 'second', 'count',
-                         'before')
+local known = redis.call('HMGET', KEYS[2], 'epoch', 'tail', 'cursor', 'floor', 'fence', 'second',
+                         'count', 'before')
 local viewers, living = 0, 0
 local comets = redis.call('HGETALL', KEYS[3])
 for i = 1, #comets, 2 do
