@@ -26,9 +26,9 @@ namespace holdfast::net {
 using shared_text = std::shared_ptr<const std::string>;
 
 struct server_options {
-    listen_address listen;
-    http_limits http;
-    websocket_limits websocket;
+    listen_address listen = {};
+    http_limits http = {};
+    websocket_limits websocket = {};
     /// Compress for clients that can.
     compression offered = compression::none;
 
