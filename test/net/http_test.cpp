@@ -59,7 +59,7 @@ TEST(http_reader, a_chunked_body_is_read) {
 
 TEST(http_reader, what_is_too_large_or_no_request_is_refused) {
     EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(9000, 'x')), 431);
-    EXPECT_EQ(refusal_of(std::string(9000, 'x')), 400);
+    EXPECT_EQ(refusal_of(std::string(9000, 'x')), 431);
     std::string many = "GET / HTTP/1.1\r\nHost: a\r\n";
     for (int i = 0; i < 200; ++i) many += "A:b\r\n";
     EXPECT_EQ(refusal_of(many + "\r\n"), 431);
