@@ -149,7 +149,8 @@ class Viewer:
         if text["type"] != "frame":
             return
         epoch, offset = self.at[text["room"]]
-        if text["epoch"] != epoch or text["first"] != offset + 1:
+        # A room that never had a message has no epoch yet.
+        if epoch not in (text["epoch"], "") or text["first"] != offset + 1:
             self.faults.append(f"behind {epoch} {offset} came {str(text)[:200]}")
         offsets = [one["offset"] for one in text["messages"]]
         if offsets != sorted(set(offsets)) or text["count"] != len(offsets):

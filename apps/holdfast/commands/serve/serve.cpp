@@ -15,8 +15,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 namespace holdfast::app {
 namespace {
@@ -26,6 +29,10 @@ struct serve_words {
     std::vector<given_setting> given;
     bool print_settings = false;
 };
+
+// What --help shows; the others are in the table that --print-settings prints.
+constexpr std::array<std::string_view, 9> everyday{"role", "engine", "listen", "token", "consumers",
+                              "mode", "cooldown", "dedup", "lock_life"};
 
 // Waits for a signal that asks to end; nothing if `wait` is over before.
 std::optional<int> next_end(signal_inbox& signals, duration wait) {
@@ -110,18 +117,17 @@ void add_serve(CLI::App& to, command_list& all) {
                 ->default_str(one.show(defaults))
                 ->expected(1);
         if (one.kind == setting_kind::list) option->take_all();
+        if (std::ranges::find(everyday, one.name) == everyday.end()) option->group("");
     }
     app->add_option("--config", words->config, "A file with lines NAME = VALUE")->type_name("FILE");
     app->add_flag("--print-settings", words->print_settings,
                   "Print the table of settings and end");
     app->footer(
-        "Examples:\n"
-        "  holdfast serve\n"
-        "  holdfast serve --engine redis://host:6379 --role comet --listen 127.0.0.1:8091\n"
-        "\n"
         "Each setting is also a variable (HOLDFAST_LOCK_LIFE) and a line of --config "
         "(lock_life = 5s). SIGTERM drains; a second signal ends at once.\n"
-        "Exit codes: 0 ended by a signal, 1 ended at once, 2 misuse, 5 no engine or address\n");
+        "Example:\n"
+        "  holdfast serve --engine redis://host:6379 --role comet\n"
+        "Exit codes: 0 ended by a signal, 1 at once, 2 misuse, 5 no engine or address\n");
     all.push_back({app, [words] { return serve(*words); }});
 }
 

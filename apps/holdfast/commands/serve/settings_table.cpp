@@ -104,8 +104,7 @@ std::vector<setting> limit_rows() {
 std::vector<setting> server_rows() {
     return {
         row("role", "ROLE", "all, or some of logic,job,comet", at(&s::roles), role_text{}),
-        row("engine", "URL", "Where; redis://, redis-sentinel:// or redis-cluster:// for many "
-            "processes",
+        row("engine", "URL", "Where: redis://host for many processes",
             at(&s::engine), plain_text{}),
         row("listen", "ADDRESS", "Address and port; port 0: any", at(&s::listen), plain_text{}),
         of_kind(setting_kind::secret,
