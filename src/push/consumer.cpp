@@ -202,7 +202,7 @@ void consumer::work_on(const std::string& room) {
     step(job_step::broadcast, room);
     (void)std::move(*held_).release();  // if that fails it ends by itself, and is fenced
     held_.reset();
-    plan_.lock_released(room, time_.now());
+    plan_.lock_released(room);
     step(job_step::released, room);
 }
 

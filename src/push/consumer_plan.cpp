@@ -151,11 +151,16 @@ consumer_plan::verdict consumer_plan::looked(const std::string& room, const room
     }
     if (seen.cooldown_ms == -2 || policy.mode == mode::none) return verdict::acquire;
 
+    defer(room, work, seen.cooldown_ms, now);
+    return verdict::wait;
+}
+
+void consumer_plan::defer(const std::string& room, room_work& work, std::int64_t cooldown_ms,
+                          time_point now) {
     announce_deferred(room, work);
     work.looked = now;
-    const duration left = std::chrono::milliseconds(seen.cooldown_ms + 1);
-    work.due = now + (seen.cooldown_ms < 0 ? policy.cooldown : left);
-    return verdict::wait;
+    const duration left = std::chrono::milliseconds(cooldown_ms + 1);
+    work.due = now + (cooldown_ms < 0 ? policy_of(settings_, room).cooldown : left);
 }
 
 void consumer_plan::lock_acquired(const std::string& room) {
@@ -186,6 +191,7 @@ broadcast_order consumer_plan::order(const std::string& room) const {
     broadcast_order made{.epoch = head.epoch,
                          .mode = policy.mode,
                          .all = work.deferred || policy.mode == mode::none,
+                         .more = work.more,
                          .first = head.first,
                          .last = head.last,
                          .entries = {}};
@@ -211,6 +217,12 @@ consumer_plan::next_step consumer_plan::broadcast(const std::string& room,
         work.due = now;
         return next_step::release;
     }
+    if (answer.what == kind::cooling) {
+        work.tries = 0;
+        if (policy_of(settings_, room).mode == mode::drop) skip_in_cooldown(room, work);
+        if (!work.entries.empty()) defer(room, work, answer.cooldown_ms, now);
+        return next_step::release;
+    }
     if (answer.what == kind::sent) {
         ++counts_.broadcasts;
         counts_.broadcast_messages += answer.count;
@@ -222,19 +234,20 @@ consumer_plan::next_step consumer_plan::broadcast(const std::string& room,
     const bool more = answer.what == kind::sent && answer.cursor < answer.tail &&
                       (work.deferred || policy_of(settings_, room).mode == mode::none) &&
                       policy_of(settings_, room).mode != mode::drop && !work.entries.empty();
+    work.more = more;
+    if (!more) {
+        work.deferred = false;
+        work.due = now;
+    }
     return more ? next_step::again : next_step::release;
 }
 
-void consumer_plan::lock_released(const std::string& room, time_point now) {
+void consumer_plan::lock_released(const std::string& room) {
     say(log_level::info, "Lock released");
     const auto at = rooms_.find(room);
     if (at == rooms_.end()) return;
-    if (at->second.entries.empty()) {
-        rooms_.erase(at);
-    } else if (at->second.tries == 0) {
-        at->second.deferred = false;
-        at->second.due = now;
-    }
+    at->second.more = false;
+    if (at->second.entries.empty()) rooms_.erase(at);
 }
 
 void consumer_plan::failed(const std::string& room, std::string_view why, time_point now) {

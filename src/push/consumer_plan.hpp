@@ -49,7 +49,8 @@ struct room_view {
 struct broadcast_order {
     std::string epoch;
     push::mode mode;
-    bool all = false;  // otherwise the first post behind the cursor
+    bool all = false;   // otherwise the first post behind the cursor
+    bool more = false;  // goes on after a frame that was full
     std::uint64_t first = 0;
     std::uint64_t last = 0;
     duration cooldown = duration::zero();
@@ -58,12 +59,13 @@ struct broadcast_order {
 
 /// What broadcast.lua answers.
 struct broadcast_answer {
-    enum class kind : std::uint8_t { sent, nothing, fenced, gone } what = kind::nothing;
+    enum class kind : std::uint8_t { sent, nothing, fenced, gone, cooling } what = kind::nothing;
     std::uint64_t cursor = 0;
     std::uint64_t tail = 0;
     std::uint64_t count = 0;
     std::uint64_t viewers = 0;
     std::uint64_t waited_ms = 0;
+    std::int64_t cooldown_ms = -2;
 };
 
 class consumer_plan {
@@ -88,7 +90,7 @@ public:
     [[nodiscard]] broadcast_order order(const std::string& room) const;
     [[nodiscard]] next_step broadcast(const std::string& room, const broadcast_answer& answer,
                                       time_point now);
-    void lock_released(const std::string& room, time_point now);
+    void lock_released(const std::string& room);
     /// The engine failed; the room is looked at again.
     void failed(const std::string& room, std::string_view why, time_point now);
 
@@ -106,6 +108,7 @@ private:
         std::size_t announced = 0;  // entries, from the front, that were logged as deferred
         unsigned tries = 0;
         bool busy_told = false;
+        bool more = false;  // a frame was full: the rest follows under the same lock
     };
 
     void say(log_level level, std::string_view text) const;
@@ -114,6 +117,7 @@ private:
     void adopt_epoch(room_work& work, const room_view& seen);
     void skip_in_cooldown(const std::string& room, room_work& work);
     void announce_deferred(const std::string& room, room_work& work);
+    void defer(const std::string& room, room_work& work, std::int64_t cooldown_ms, time_point now);
     void retry(room_work& work, time_point now);
 
     const std::string name_;

@@ -6,6 +6,7 @@
 #include "core/validity.hpp"
 #include "push/frame_text.hpp"
 #include "push/push_scripts.hpp"
+#include "push/room_commands.hpp"
 #include "push/room_keys.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +57,10 @@ public:
     }
     [[nodiscard]] client& hf() const { return hf_; }
 
-    [[nodiscard]] owned_call admit_call(const post& p, const std::vector<std::string>& ids) const;
+    [[nodiscard]] owned_call make_call(const post& p, const std::vector<std::string>& ids) const {
+        return admit_call(settings_, p, ids, detail::draw_token(hf_.chance()),
+                          detail::draw_token(hf_.chance()));
+    }
     [[nodiscard]] send_result to_result(std::string room, std::vector<std::string> ids,
                                         result<reply> answered) const;
     void count_refusal() const {
@@ -68,31 +72,6 @@ private:
     const settings settings_;
     counters* const counts_;
 };
-
-owned_call logic::impl::admit_call(const post& p, const std::vector<std::string>& ids) const {
-    const room_keys keys(settings_, p.room);
-    std::vector<std::string> names{keys.cooldown(), keys.meta(), keys.history(), keys.queue(),
-                                   keys.rooms()};
-    for (const std::string& id : ids) {
-        names.push_back(keys.processed(id));
-        names.push_back(keys.place(id));
-    }
-    owned_call call(push_scripts::all().admit, names);
-    call.add(detail::draw_token(hf_.chance()));
-    call.add(p.room);
-    call.add(detail::to_ms(settings_.dedup));
-    call.add(settings_.history_length);
-    call.add(detail::to_ms(settings_.history_age));
-    call.add(detail::to_ms(settings_.room_age));
-    call.add(settings_.queue_length);
-    call.add(detail::draw_token(hf_.chance()));
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        call.add(ids[i]);
-        call.add(class_text(p.messages[i].kind));
-        call.add(message_body(p, p.messages[i], ids[i]));
-    }
-    return call;
-}
 
 send_result logic::impl::to_result(std::string room, std::vector<std::string> ids,
                                    result<reply> answered) const {
@@ -141,7 +120,7 @@ send_result logic::send(const post& p) {
     }
     std::vector<std::string> ids;
     for (const message& m : p.messages) ids.push_back(id_of(p, m));
-    const owned_call call = impl_->admit_call(p, ids);
+    const owned_call call = impl_->make_call(p, ids);
     return impl_->to_result(p.room, std::move(ids), impl_->ask(call));
 }
 
@@ -152,7 +131,7 @@ void logic::send_async(const post& p, send_completion done) {
     }
     std::vector<std::string> ids;
     for (const message& m : p.messages) ids.push_back(id_of(p, m));
-    const owned_call call = impl_->admit_call(p, ids);
+    const owned_call call = impl_->make_call(p, ids);
     impl_->engine().submit(
         call.view(), impl_->give_up(),
         [self = impl_, room = p.room, ids = std::move(ids),

@@ -13,6 +13,32 @@ std::uint64_t whole(const reply& r) {
 
 }  // namespace
 
+owned_call admit_call(const settings& s, const post& p, const std::vector<std::string>& ids,
+                      const std::string& fresh_epoch, const std::string& token) {
+    const room_keys keys(s, p.room);
+    std::vector<std::string> names{keys.cooldown(), keys.meta(), keys.history(), keys.queue(),
+                                   keys.rooms()};
+    for (const std::string& id : ids) {
+        names.push_back(keys.processed(id));
+        names.push_back(keys.place(id));
+    }
+    owned_call call(push_scripts::all().admit, names);
+    call.add(fresh_epoch);
+    call.add(p.room);
+    call.add(detail::to_ms(s.dedup));
+    call.add(s.history_length);
+    call.add(detail::to_ms(s.history_age));
+    call.add(detail::to_ms(s.room_age));
+    call.add(s.queue_length);
+    call.add(token);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        call.add(ids[i]);
+        call.add(class_text(p.messages[i].kind));
+        call.add(message_body(p, p.messages[i], ids[i]));
+    }
+    return call;
+}
+
 owned_call look_call(const settings& s, const std::string& room) {
     const room_keys keys(s, room);
     const std::vector<std::string> names{keys.cooldown(), keys.meta(), keys.comets(),
@@ -48,6 +74,7 @@ owned_call broadcast_call(const settings& s, const std::string& room, const broa
     call.add(job_group);
     call.add(detail::to_ms(s.history_age));
     call.add(detail::to_ms(s.room_age));
+    call.add(std::string_view(order.more ? "1" : "0"));
     for (const auto& [id, last] : order.entries) {
         call.add(id);
         call.add(last);
@@ -71,6 +98,10 @@ std::optional<broadcast_answer> read_broadcast(const reply& answer) {
         read.what = kind::fenced;
     } else if (what == "gone") {
         read.what = kind::gone;
+    } else if (what == "cooling") {
+        read.what = kind::cooling;
+        read.count = 0;
+        read.cooldown_ms = all[3].number();
     }
     return read;
 }

@@ -13,8 +13,13 @@
 #include <string_view>
 #include <vector>
 
-/// The commands of a Job and a Comet about one room, and what their answers mean. No I/O.
+/// The commands of live push about one room, and what their answers mean. No I/O.
 namespace holdfast::push {
+
+/// `ids` are those of the messages; the token tells a repetition of this call from a duplicate.
+[[nodiscard]] owned_call admit_call(const settings& s, const post& p,
+                                    const std::vector<std::string>& ids,
+                                    const std::string& fresh_epoch, const std::string& token);
 
 [[nodiscard]] owned_call look_call(const settings& s, const std::string& room);
 [[nodiscard]] std::optional<room_view> read_look(const reply& answer);

@@ -5,9 +5,11 @@
 -- KEYS  1 cooldown  2 room  3 history  4 queue  5 comets  6 channel
 -- ARGV  1 fence  2 epoch  3 mode  4 'first' post or 'all'  5 first and 6 last offset of the entry
 --       7 cooldown_ms (0: none)  8 most messages  9 most bytes  10 PUBLISH or SPUBLISH  11 group
---       12 history_age_ms  13 room_age_ms, then for each queue entry to acknowledge  id  last
+--       12 history_age_ms  13 room_age_ms  14 1: goes on, whatever the cooldown says
+--       then for each queue entry to acknowledge  id  last
 -- Answers {what, cursor, tail, count, shed, viewers, waited_ms}; what is 'sent', 'nothing' (all of
--- it was broadcast before), 'fenced' (a later holder was here) or 'gone' (another epoch).
+-- it was broadcast before), 'fenced' (a later holder was here), 'gone' (another epoch) or 'cooling'
+-- (another holder has broadcast since this one looked; count is what PTTL says).
 -- Repeatable: what was sent is behind the cursor.
 
 local room = KEYS[2]
@@ -16,7 +18,7 @@ local epoch, tail, cursor = known[1], tonumber(known[2] or 0), tonumber(known[3]
 
 local function acknowledge(upto)
     local done = {}
-    for i = 14, #ARGV, 2 do
+    for i = 15, #ARGV, 2 do
         if tonumber(ARGV[i + 1]) <= upto then done[#done + 1] = ARGV[i] end
     end
     for from = 1, #done, 1000 do
@@ -30,6 +32,10 @@ if not epoch or epoch ~= ARGV[2] then return {'gone', cursor, tail, 0, 0, 0, 0} 
 if tonumber(known[4] or 0) > tonumber(ARGV[1]) then return {'fenced', cursor, tail, 0, 0, 0, 0} end
 
 local mode = ARGV[3]
+if mode ~= 'none' and ARGV[14] ~= '1' then
+    local left = redis.call('PTTL', KEYS[1])
+    if left ~= -2 then return {'cooling', cursor, tail, left, 0, 0, 0} end
+end
 local upto = tail
 if mode == 'drop' then
     upto = math.min(tonumber(ARGV[6]), tail)
