@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Take a lock, see that nobody else can, give it back.
+// Acquire a lock, see that nobody else can, release it.
 //
-//     01_first_lock [engine URL]      memory: unless you name another, say redis://localhost:6379
+//     01_first_lock [engine URL]      memory: by default; for instance redis://localhost:6379
 #include <holdfast/holdfast.hpp>
 
 #include <iostream>
@@ -22,17 +22,17 @@ int main(int argc, char** argv) {
     auto hf = holdfast::open(argc > 1 ? argv[1] : "memory:");
     if (!hf) return trouble(hf.error());
 
-    // Ours for ten seconds at a time, and renewed while we hold it; waits two seconds for its turn.
+    // For ten seconds at a time, renewed while we hold it; waits at most two seconds.
     auto held = hf->mutex("orders/42").acquire({.ttl = 10s, .wait = 2s});
     if (!held) return trouble(held.error());
     std::cout << "held: " << held->name().value() << ", fence " << to_string(held->fence()) << '\n';
 
-    // Anyone else who asks is told: busy. That is an answer, not a failure.
+    // Another caller gets busy. That is an answer, not a failure.
     const auto refused = hf->mutex("orders/42").try_acquire();
     if (refused || refused.error() != holdfast::errc::busy) return 1;
     std::cout << "meanwhile: " << holdfast::to_string(refused.error()) << '\n';
 
-    // The destructor would release it in the background; release() says how that went.
+    // The destructor would release it in the background; release() returns the outcome.
     const auto released = std::move(*held).release();
     if (!released) return trouble(released.error());
     std::cout << "released\n";

@@ -2,8 +2,8 @@
 //
 // The fence travels with the read and the write, so that a write which comes too late is refused.
 //
-// No lock can stop a write that is already on its way: its sender may have been paused between the
-// last look at the lease and the write. The resource can: it keeps the largest fence it has seen.
+// No lock can stop a write that is already in flight: its sender may have been paused between the
+// last check of the lease and the write. The resource can: it keeps the largest fence it has seen.
 //
 // It must see the fence before the read, not only with the write. Otherwise the late write may
 // arrive between the next holder's read and its write: no larger fence was seen yet, so it is
@@ -23,13 +23,13 @@ namespace {
 /// Stands for a database row with the columns `balance` and `fence`.
 class guarded_row {
 public:
-    /// Claims the row and reads it, unless a later holder is at it: see guarded_claim().
+    /// Claims the row and reads it, unless a later holder has it: see guarded_claim().
     std::optional<int> claim(holdfast::fencing_token fence) {
         if (fence < largest_) return std::nullopt;
         largest_ = fence;
         return balance_;
     }
-    /// Writes it, unless a later holder is at it: see guarded_set().
+    /// Writes it, unless a later holder has it: see guarded_set().
     bool write(int balance, holdfast::fencing_token fence) {
         if (fence < largest_) return false;
         largest_ = fence;

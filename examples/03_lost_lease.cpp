@@ -20,10 +20,10 @@ int main(int argc, char** argv) {
     auto hf = holdfast::open(argc > 1 ? argv[1] : "memory:").value();
     const auto lease = hf.mutex("cleaner").acquire({.ttl = 2s, .max_hold = 50ms}).value();
 
-    // A callback runs on a thread that the client keeps for it; it may use Holdfast.
-    const std::stop_callback tell(lease.lost(), [] { std::cout << "told: the lease is lost\n"; });
+    // A callback runs on a thread of the client; it may use Holdfast.
+    const std::stop_callback tell(lease.lost(), [] { std::cout << "the lease is lost\n"; });
 
-    // The standard's waits take the token: a wait for more work ends at once when the lease does.
+    // The standard's waits accept the token: a wait for more work ends when the lease does.
     std::mutex guard;
     std::condition_variable_any more_work;
     int steps = 0;
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
         more_work.wait_for(lock, lease.lost(), 10ms, [] { return false; });
     }
 
-    // What is left to do: nothing that the lease protects. Do not write, also not to clean up.
+    // Do nothing more that the lease protects. Do not write, not even to clean up.
     std::cout << "stopped after " << steps << " steps, because of " << to_string(lease.reason())
               << '\n';
     const bool right = !lease.held() && lease.status() == holdfast::lease_status::lost &&

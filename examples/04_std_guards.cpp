@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     holdfast::mutex from(hf, "account/1");
     holdfast::mutex to(hf, "account/2");
 
-    {  // Two names at once, without deadlock, whatever order others take them in.
+    {  // Two names at once, without deadlock, in any order.
         const std::scoped_lock both(from, to);
         std::cout << "both held, fences " << to_string(from.current().fence()) << " and "
                   << to_string(to.current().fence()) << '\n';
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     std::unique_lock one(from);
     std::cout << "one held: " << one.owns_lock() << '\n';
 
-    // As another program sees it: an object of its own for the same name.
+    // As another program sees it: another object of the same name.
     holdfast::mutex same(hf, "account/1");
     const bool at_once = same.try_lock();
     const bool in_time = same.try_lock_for(20ms);
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     if (!same.try_lock_for(2s)) return 1;
     same.unlock();
 
-    // What std::mutex leaves undefined is told here: locking twice in one thread.
+    // Locking twice in one thread, undefined for std::mutex, is an error here.
     const std::scoped_lock again(from);
     try {
         from.lock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for one's turn: for a time, until cancelled, and until it comes.
+// Waiting: for a time, until cancelled, and until the lock is granted.
 //
 //     05_wait_and_cancel [engine URL]
 #include <holdfast/holdfast.hpp>
@@ -24,11 +24,11 @@ int main(int argc, char** argv) {
     auto hf = holdfast::open(argc > 1 ? argv[1] : "memory:").value();
     auto printer = hf.mutex("printer").acquire().value();
 
-    // For a time. Nothing is left behind: we stand in no line, and no grant comes later.
+    // For a time. Nothing is left behind: we are not in the queue, and no grant comes later.
     const auto timed = hf.mutex("printer").acquire({.wait = 100ms});
     std::cout << "after 100 ms: " << outcome(timed) << '\n';
 
-    // Until cancelled. A std::jthread brings its own token.
+    // Until cancelled. A std::jthread has its own token.
     std::promise<std::string_view> said;
     std::jthread waiter([&](const std::stop_token& stop) {
         said.set_value(outcome(hf.mutex("printer").acquire({.stop = stop})));
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     const auto cancelled = said.get_future().get();
     std::cout << "after the stop: " << cancelled << '\n';
 
-    // Until it comes: the release hands the lock to the first in line, and wakes that one alone.
+    // Until granted: the release hands the lock to the first waiter, and wakes only that one.
     auto next = std::async(std::launch::async, [&] { return hf.mutex("printer").acquire(); });
     const auto first_fence = printer.fence();
     if (!std::move(printer).release()) return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Testing code that uses Holdfast: no server, no sleeping, hours in no time.
+// Testing code that uses Holdfast: no server, no sleeping, in virtual time.
 //
 // Always on memory:, because a server's time cannot be advanced.
 #include <holdfast/holdfast.hpp>
@@ -39,11 +39,11 @@ int main() {
 
     good &= check("a report is made", make_report(here, [] {}) == ending::complete);
 
-    // A machine that sleeps for a minute: the lease is over when it wakes, and the code notices.
+    // A machine sleeps for a minute: the lease is over when it wakes, and the code notices.
     const auto slept = make_report(here, [&] { time.advance(1min); });
     good &= check("a machine that slept stops", slept == ending::lost_the_lease);
 
-    // Someone else holds it all the time. advance() does not wait for others: wait for the effect.
+    // Somebody else holds it all the time. advance() does not wait: wait for the effect.
     const auto other = there.mutex("report").acquire().value();
     auto waiting = std::async(std::launch::async, [&] { return make_report(here, [] {}); });
     while (there.list("report").value().at(0).waiters == 0) std::this_thread::yield();

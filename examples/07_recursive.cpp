@@ -12,7 +12,7 @@ namespace {
 
 using handle = holdfast::recursive_lease;
 
-// Ownership by handle: whoever is given one may go deeper, on any thread.
+// Ownership by handle: anyone who has one may acquire another level, on any thread.
 bool pay(const handle& held) {
     auto mine = held.acquire_again();  // no trip, the same fence
     if (!mine) return false;           // lease_lost: write nothing more
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     if (!order) return 1;
     const bool paid = pay(*order);
     const bool still_ours = order->held();
-    if (!std::move(*order).release()) return 1;  // the last level: the engine hears of this one
+    if (!std::move(*order).release()) return 1;  // the last level: releases the lease
 
     holdfast::recursive_mutex tree(hf, "tree");
     const int levels = depth(tree, 5);

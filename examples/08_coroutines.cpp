@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < count; ++i) asio::co_spawn(context, work(hf, i, done), asio::detached);
     context.poll();
     std::cout << hf.statistics().waiting << " coroutines wait\n";
-    held.clear();  // released in the background, and handed over one by one
+    held.clear();  // released in the background, and handed off one by one
     context.run();
     std::cout << done << " had their turn\n";
     return done == count ? 0 : 1;

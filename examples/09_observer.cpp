@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hearing what happens to a client's leases, and its statistics as a page for Prometheus.
+// Observing a client's leases, and its statistics as a page for Prometheus.
 //
 //     09_observer [engine URL]
 #include <holdfast/holdfast.hpp>
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
 
     const auto brief = hf.mutex("brief").acquire({.max_hold = 50ms}).value();
     if (!hf.mutex("orders/42").acquire().value().release()) return 1;
-    hf.close();  // "brief" is lost now, by max_hold or because of this; the observer hears it
+    hf.close();  // "brief" is lost now, by max_hold or by this; the observer gets the event
 
     const std::array labels{holdfast::metric_label{"service", "orders"}};
     const auto page = holdfast::to_prometheus(hf.statistics(), labels);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages that arrive twice are handled once, and a retry learns what the first one led to. A room
-// that is busy says how long to wait.
+// Messages that arrive twice are handled once, and a retry gets the result of the first. A cooldown
+// returns how long to wait.
 #include <holdfast/holdfast.hpp>
 
 #include <iostream>
 
 using namespace std::chrono_literals;
 
-// Delivers a message, or answers what its first delivery answered. Empty: someone is at it now.
+// Delivers a message, or returns what its first delivery returned. Empty: it is in progress.
 static std::string deliver(holdfast::once& processed, std::string_view id) {
     auto mine = processed.claim(id);
     if (!mine) return to_string(mine.error());

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         if (status == 429) ++refused;
     }
 
-    // Work that should flow evenly is told its turn instead of being refused.
+    // A leaky bucket returns a delay instead of a refusal, for an even flow.
     holdfast::rate_limiter mail(*hf,
                                 holdfast::leaky_bucket{.drain = 100, .period = 1s, .queue = 50},
                                 {.prefix = "example:mail:"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many read, one writes; and a writer that goes on reading without letting go.
+// Many read, one writes; and a writer that becomes a reader without releasing.
 //
 //     13_readers_and_writers [engine URL]
 #include <holdfast/holdfast.hpp>
@@ -15,15 +15,15 @@ int main(int argc, char** argv) {
     auto hf = holdfast::open(argc > 1 ? argv[1] : "memory:").value();
     auto prices = hf.shared_mutex("example/prices");
 
-    // Readers are there together, each with a lease and a fence of its own.
+    // Readers hold it together, each with its own lease and fence.
     auto first = prices.acquire_shared({.wait = 2s});
     auto second = prices.acquire_shared({.wait = 2s});
     if (!first || !second) return 1;
     const auto refused = prices.try_acquire();
-    std::cout << "two read; a writer is told: " << to_string(refused.error()) << '\n';
+    std::cout << "two read; a writer gets: " << to_string(refused.error()) << '\n';
     if (!std::move(*first).release() || !std::move(*second).release()) return 1;
 
-    // A writer is alone. It may become a reader: no other writer comes in between.
+    // A writer is exclusive. It may become a reader: no other writer gets in between.
     auto writer = prices.acquire({.wait = 2s});
     if (!writer) return 1;
     const auto fence = writer->fence();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// At most so many at a time: licences, slots, connections to a fragile neighbour.
+// A limited number at a time: licences, slots, connections to a fragile neighbour.
 //
 //     14_permits [engine URL]
 #include <holdfast/holdfast.hpp>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
         std::vector<std::jthread> workers;
         for (int i = 0; i < 12; ++i) {
             workers.emplace_back([&] {
-                auto held = slots.acquire();  // a lease: it comes back if we crash
+                auto held = slots.acquire();  // a lease: it expires if we crash
                 if (++inside > 3) ++too_many;
                 --inside;
                 if (!held || !std::move(*held).release()) ++too_many;
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     }
     std::cout << "twelve were served, three at a time\n";
 
-    // Several at once, or none. Who waits for many is not overtaken by those who want few.
+    // Several at once, or none. Small requests do not overtake large ones.
     auto two = slots.acquire(2);
     const auto refused = slots.try_acquire(2);
     if (!two || refused) return 1;

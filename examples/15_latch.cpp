@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
         std::cerr << to_string(hf.error()) << '\n';
         return 1;
     }
-    // A round has a name of its own; a second run of this program within a minute would find the
+    // Each round has its own name; a second run of this program within a minute would find the
     // latch of the first one open.
     const std::string round = "round-" + std::to_string(hf->chance().below(1'000'000'000));
     holdfast::latch ready(*hf, round, 3, {.life = 1min});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two transfers between the same accounts, in opposite directions at the same time: each takes both
-// names or none, and neither can block the other. Then: who holds what, and taking it away.
+// names or none, without a deadlock. Then: inspect a name, and evict its holder.
 #include <holdfast/holdfast.hpp>
 
 #include <iostream>
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     }
     std::cout << "balances: " << balance[0] << " and " << balance[1] << '\n';
 
-    // Somebody hangs. An operator looks, and takes the name away.
+    // A holder hangs. An operator inspects the name, and evicts the holder.
     auto hangs = hf->mutex("account/0").acquire({.ttl = 10s});
     if (!hangs) return 1;
     const auto seen = hf->inspect("account/0");

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
         std::cerr << to_string(hf.error()) << '\n';
         return 1;
     }
-    // Ten seconds at a time, renewed while held; asked for three times, 50 ms apart.
+    // Ten seconds at a time, renewed while held; three attempts, 50 ms apart.
     holdfast::lock_manager locks(
         *hf, {.lock = {.ttl = 10s, .wait = 0s}, .retries = 2, .retry_pause = 50ms});
     // The report may take long, but not for ever.
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     std::cout << "fence of the order: " << to_string(order->fence) << '\n';
     for (const auto& key : locks.keys()) std::cout << "held: " << key << '\n';
 
-    // Whoever else asks is told busy, after three tries.
+    // Another caller gets busy, after three attempts.
     holdfast::lock_manager others(*hf, {.lock = {.wait = 0s}, .retries = 2, .retry_pause = 1ms});
     const auto refused = others.acquire("orders/42");
     if (refused) return 1;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
 
     auto held = dispatcher->mutex("import").acquire({.ttl = 10s});
     if (!held) return 1;
-    // Nobody renews it on its way: give the other process half a minute to start.
+    // Nobody renews it in between: give the other process half a minute to start.
     if (!held->renew(30s)) return 1;
     const auto token = std::move(*held).detach();
     if (!token) return 1;
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     std::cout << "the worker has it, with the same fence: " << to_string(mine->fence()) << '\n';
     if (mine->fence() != held->fence()) return 1;
 
-    // The token was taken up: it is worth nothing now.
+    // The token was adopted: it is worthless now.
     if (dispatcher->adopt(*came)) return 1;
     return std::move(*mine).release() ? 0 : 1;
 }

@@ -31,7 +31,7 @@ moment network::travel_time(const parcel& what) {
 
 void network::send(const parcel& what, const delivery& arrive) {
     const moment arrival = travel_time(what);
-    // … nor half of what a hand-over is kept for.
+    // … nor half of what a handoff is kept for.
     const moment in_time = std::min(long_time, plan_.ttl_least / 2);
     if (arrival - time_.now() > in_time) trouble_(what.process);
     ++on_their_way_[what.process];

@@ -80,7 +80,7 @@ struct plan {
     unsigned passes = 0;    ///< Local passes of those who wait.
     unsigned barge = 0;     ///< In a thousand.
     unsigned try_once = 0;  ///< In a thousand.
-    bool blocking = true;   ///< Programs call as blocking ones do: the swift way first.
+    bool blocking = true;   ///< Programs call as blocking ones do: the fast path first.
 
     fault_set faults;
     moment latency{};            ///< One way, about.

@@ -39,7 +39,7 @@ void recording_store::submit(std::vector<lease_request> requests, time_point giv
 
 void recording_store::on_push(push_handler handler) {
     inner_->on_push([this, tell = std::move(handler)](const lease_push& push) {
-        if (const auto* given = std::get_if<handed_over>(&push)) {
+        if (const auto* given = std::get_if<handed_off>(&push)) {
             world_.judges().see(seen::push_heard{world_.now(), host_.number(), *given});
         }
         tell(push);

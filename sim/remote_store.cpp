@@ -93,7 +93,7 @@ void remote_store::submit(std::vector<lease_request> requests, time_point give_u
                                 std::holds_alternative<ask::release>(requests[i]));
         const bool recent = contended_.recent(name_of(requests[i]), host_.time().now());
         const auto one = std::make_shared<conversation>(
-            options_, std::move(requests[i]), recent ? lease_way::full : lease_way::swift,
+            options_, std::move(requests[i]), recent ? lease_way::full : lease_way::fast,
             exchanged ? lease_form::several : lease_form::one);
         one->began = host_.time().now();
         one->give_up = give_up;
@@ -139,6 +139,7 @@ void remote_store::dispatch(const talk& one) {
          .may_repeat = may_repeat,
          .request = one->request,
          .batch = one->batch,
+         .line = commands_.epoch,
          .awaited = [one, trip = one->trip] { return !one->over && trip == one->trip; }},
         host_.guarded([this, one, trip = one->trip](std::vector<reply> replies) {
             hear_replies(one, trip, std::move(replies));
@@ -277,6 +278,7 @@ void remote_store::connect() {
          .node = commands_.node,
          .incarnation = commands_.incarnation,
          .raises_fences = !options_.careful(),
+         .line = commands_.epoch,
          .stand_aside = only_node_ ? world_.how().quarantine : moment(0)},
         host_.guarded([this, epoch, asked = host_.time().now()](bool welcome, const reply& time) {
             connected(epoch, welcome, time, asked);
@@ -346,15 +348,15 @@ void remote_store::subscribed(unsigned epoch) {
     ear_.open = true;
     // Who asked before could not be heard.
     world_.judges().see(seen::process_disturbed{world_.now(), host_.number()});
-    if (std::exchange(heard_before_, true) && handler_) handler_(look_again{});
+    if (std::exchange(heard_before_, true) && handler_) handler_(poll_again{});
 }
 
 void remote_store::hear_grant(unsigned epoch, const std::string& text) {
     if (epoch != ear_.epoch || !handler_) return;
     const auto given = parse_grant(text);
     if (!given) return;
-    // No replica has confirmed a hand-over yet: its waiter asks again, as command_lease_store does.
-    handed_over told = *given;
+    // No replica has confirmed a handoff yet: its waiter asks again, as command_lease_store does.
+    handed_off told = *given;
     if (options_.replicas > 0) told.ttl = duration::zero();
     handler_(told);
 }

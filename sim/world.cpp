@@ -3,6 +3,8 @@
 
 #include "nemesis.hpp"
 
+#include "core/validity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +13,9 @@ namespace holdfast::sim {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Between two tries to undo what came late, with its way there.
+constexpr moment last_undoing = 2s;
 
 constexpr std::uint64_t most_events = 400'000;
 
@@ -103,13 +108,40 @@ void world::at_server(unsigned number, unsigned incarnation, std::function<void(
     act(there);
 }
 
-void world::note_arrival(const lease_request& request, unsigned node, bool awaited) {
+/// Commands on their way: copied once, however often they are handed on.
+struct world::operation {
+    command_parcel what;
+    const lease_request request;
+    std::function<void(std::vector<reply>)> answered;
+    std::function<void()> refused;
+    moment sent;
+    unsigned copies = 0;  ///< That have arrived.
+
+    [[nodiscard]] network::parcel back() const {
+        return {what.process, what.node, direction::to_program};
+    }
+};
+
+// A request that comes late is undone by whoever sent it: its program repeats what it leaves for as
+// long as it may believe that something comes. Not if it comes later than that, or if it came
+// twice, of which its program knows nothing; nor if the program is closed by then. A quorum undoes
+// by rules of its own.
+bool world::is_undone(const operation& one, const ask::acquire& asked) const {
+    const auto closed = [&](const auto& gone) { return gone->number() == one.what.process; };
+    const moment known = longest_trace(asked.ttl) - last_undoing - plan_.request_timeout;
+    return plan_.servers != shape::quorum && one.copies == 1 && now() - one.sent < known &&
+           std::ranges::none_of(closed_, closed);
+}
+
+void world::note_arrival(const operation& one, bool awaited) {
+    const lease_request& request = one.request;
     const auto& owner =
         std::visit([](const auto& asked) -> const owner_token& { return asked.owner; }, request);
-    const std::pair there(node, owner);
+    const std::pair there(one.what.node, owner);
     const auto* gone = std::get_if<ask::release>(&request);
-    if (std::holds_alternative<ask::acquire>(request)) {
-        if (!awaited || ended_owners_.contains(there)) late_owners_.emplace(owner.value());
+    if (const auto* asked = std::get_if<ask::acquire>(&request)) {
+        const bool late = !awaited || ended_owners_.contains(there);
+        if (late && !is_undone(one, *asked)) late_owners_.emplace(owner.value());
     } else if (std::holds_alternative<ask::renew>(request)) {
         if (!awaited) late_owners_.emplace(owner.value());
     } else if (std::holds_alternative<ask::leave>(request) ||
@@ -118,25 +150,12 @@ void world::note_arrival(const lease_request& request, unsigned node, bool await
     }
 }
 
-/// Commands on their way: copied once, however often they are handed on.
-struct world::operation {
-    command_parcel what;
-    const lease_request request;
-    std::function<void(std::vector<reply>)> answered;
-    std::function<void()> refused;
-    unsigned copies = 0;  ///< That have arrived.
-
-    [[nodiscard]] network::parcel back() const {
-        return {what.process, what.node, direction::to_program};
-    }
-};
-
 void world::send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
                           std::function<void()> refused) {
     const network::parcel there{what.process, what.node, direction::to_server, what.may_repeat};
     const lease_request& request = what.request;
     const auto one = std::make_shared<operation>(
-        operation{std::move(what), request, std::move(answered), std::move(refused)});
+        operation{std::move(what), request, std::move(answered), std::move(refused), now()});
     net_.carry(there, [this, one] {
         at_server(
             one->what.node, one->what.incarnation,
@@ -146,8 +165,10 @@ void world::send_commands(command_parcel what, std::function<void(std::vector<re
 }
 
 void world::arrive(const std::shared_ptr<operation>& one, node& there) {
+    if (one->what.line < open_lines_[{one->what.process, one->what.node}]) return;
     // The second of two comes when the first has been answered.
-    note_arrival(one->request, one->what.node, ++one->copies == 1 && one->what.awaited());
+    const bool awaited = ++one->copies == 1 && one->what.awaited();
+    note_arrival(*one, awaited);
     if (there.is_master) return carry_on(one, there, {});
     answer(one, std::vector<reply>(
                     one->what.batch.size(),
@@ -207,6 +228,9 @@ void world::connect(const call_parcel& what,
                     std::function<void(bool welcome, const reply& time)> answered) {
     const network::parcel back{what.process, what.node, direction::to_program};
     const auto act = [this, back, what, answered](node& there) {
+        // The first command on a connection ends the sender's earlier ones (CLIENT KILL).
+        unsigned& open = open_lines_[{what.process, what.node}];
+        open = std::max(open, what.line);
         if (!there.is_master) return;  // who asks for a master hangs up, and looks again
         bool welcome = true;
         if (what.stand_aside > moment(0)) {

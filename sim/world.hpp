@@ -51,6 +51,7 @@ public:
         bool may_repeat;
         const lease_request& request;
         wire_batch batch;
+        unsigned line;  ///< The number of its connection, among those of its sender.
         std::function<bool()> awaited;  ///< Whether its sender still waits for the answer.
     };
     void send_commands(command_parcel what, std::function<void(std::vector<reply>)> answered,
@@ -70,6 +71,7 @@ public:
         unsigned node;
         unsigned incarnation;
         bool raises_fences;
+        unsigned line;
         moment stand_aside{0};  ///< A server that was restarted since then refuses.
     };
     void connect(const call_parcel& what,
@@ -120,7 +122,8 @@ private:
     void answer(const std::shared_ptr<operation>& one, std::vector<reply> said);
     void at_server(unsigned number, unsigned incarnation, std::function<void(node&)> act,
                    std::function<void()> refused);
-    void note_arrival(const lease_request& request, unsigned node, bool awaited);
+    void note_arrival(const operation& one, bool awaited);
+    [[nodiscard]] bool is_undone(const operation& one, const ask::acquire& asked) const;
 
     void end_connections(unsigned number);
 
@@ -151,7 +154,9 @@ private:
     std::map<std::string, resource> resources_;
     /// By server: owners whose last request was carried out there.
     std::set<std::pair<unsigned, owner_token>> ended_owners_;
-    /// Owners of which a request came when their program had done with it: nobody will undo it.
+    /// The connection of each program to each server that was made last: no older one is heard.
+    std::map<std::pair<unsigned, unsigned>, unsigned> open_lines_;
+    /// Owners of which a request came when their program had done with it, and which nobody undoes.
     std::set<std::string, std::less<>> late_owners_;
 };
 

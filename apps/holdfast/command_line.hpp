@@ -42,10 +42,10 @@ void add_bench(CLI::App& to, command_list& all);
 /// All that it has, in their order.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& words);
 
-/// "holdfast lock break".
+/// "holdfast lock evict".
 [[nodiscard]] std::string full_name(const CLI::App& words);
 
-/// "holdfast lock break NAME [options]".
+/// "holdfast lock evict NAME [options]".
 [[nodiscard]] std::string usage_of(const CLI::App& words);
 
 /// "-n" and "--amount"; nothing for a word that is taken by its place.

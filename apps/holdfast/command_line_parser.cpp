@@ -95,9 +95,9 @@ void furnish(house& all) {
     add_completion(top, all.all);
     add_manual(top, all.all);
     // Answered by read_words(); here it is for the list, the manual and the completions.
-    CLI::App* const help = top.add_subcommand("help", "Show what a command takes");
+    CLI::App* const help = top.add_subcommand("help", "Show the options of a command");
     help->add_option("COMMAND");
-    help->footer("Example:\n  holdfast help lock break\n");
+    help->footer("Example:\n  holdfast help lock evict\n");
     top.footer(examples);  // the last: commands that were added after it would have it too
 }
 
@@ -136,7 +136,7 @@ request read(std::span<const char* const> line, cut where) {
     const CLI::App* const named = &innermost(top);
     const auto found = std::ranges::find(here->all, named, &command::words);
     if (found == here->all.end()) {
-        return misuse(top, fmt::format("say which command: {}", names_of_commands(*named)));
+        return misuse(top, fmt::format("name a command: {}", names_of_commands(*named)));
     }
     return {.text = {}, .code = {}, .run = [here, &one = *found] { return one.run(); }};
 }

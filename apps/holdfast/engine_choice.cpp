@@ -51,7 +51,7 @@ result<fs::path> state_directory() {
         return home / ".local" / "state";
     }
     return fail(errc::invalid_argument,
-                "there is no HOME to keep leases under: set HOLDFAST_ENGINE, or say --engine URL");
+                "there is no HOME to keep leases under: set HOLDFAST_ENGINE, or use --engine URL");
 }
 
 result<void> make_directory(const fs::path& ours) {
@@ -61,8 +61,8 @@ result<void> make_directory(const fs::path& ours) {
     if (!why && !made && errno != EEXIST) why.assign(errno, std::generic_category());
     if (why) {
         return fail(errc::unavailable,
-                    fmt::format("cannot make the directory {} for the leases ({}): mend that, set "
-                                "HOLDFAST_ENGINE, or say --engine URL",
+                    fmt::format("cannot make the directory {} for the leases ({}): fix that, set "
+                                "HOLDFAST_ENGINE, or use --engine URL",
                                 ours.native(), why.message()));
     }
     return {};
@@ -102,20 +102,20 @@ bool is_usual(const engine_options& options) {
 }  // namespace
 
 void add_engine_options(CLI::App& to, engine_options& options) {
-    to.add_option("--engine", options.url, "Where")
+    to.add_option("--engine", options.url, "The engine")
         ->check([](const std::string& said) {  // an unset variable of a script, most likely
-            return said.empty() ? "is empty: say where, or leave it out" : std::string();
+            return said.empty() ? "is empty: name an engine, or leave it out" : std::string();
         })
         ->type_name("URL")
         ->default_str("$HOLDFAST_ENGINE, or your own file");
     to.add_option("--engine-file", options.file, "A file whose first line is the URL")
         ->type_name("FILE");
-    to.add_flag_callback("-v,--verbose", &complain_in_detail, "Say more on stderr of what happens");
+    to.add_flag_callback("-v,--verbose", &complain_in_detail, "Print more to stderr");
 }
 
 result<std::string> chosen_engine(const engine_options& options, purpose what) {
     if (!options.url.empty() && !options.file.empty()) {
-        return fail(errc::invalid_argument, "say --engine or --engine-file, not both");
+        return fail(errc::invalid_argument, "use --engine or --engine-file, not both");
     }
     if (!options.url.empty()) return options.url;
     if (!options.file.empty()) return read_file(options.file);

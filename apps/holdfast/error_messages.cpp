@@ -41,7 +41,7 @@ std::vector<server_trouble> troubles_in(const std::string& text) {
     return found;
 }
 
-constexpr std::string_view see_doctor = "; 'holdfast doctor' says more";
+constexpr std::string_view see_doctor = "; try 'holdfast doctor'";
 
 std::string sentence_for(const server_trouble& it) {
     const auto says = [&](std::string_view part) { return it.why.contains(part); };

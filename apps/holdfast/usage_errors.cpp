@@ -105,7 +105,7 @@ std::string unexpected_word(const CLI::App& top) {
         if (word.starts_with("-") && !after_dashes) return unknown_option(*at, word);
         if (!commands_of(*at).empty()) return unknown_command(*at, word);
         return fmt::format("{} does not know what to do with '{}'{}", full_name(*at), shown(word),
-                           after_dashes && word.starts_with("-") ? "; options stand before --"
+                           after_dashes && word.starts_with("-") ? "; options go before --"
                            : at->get_name() == "run"             ? "; a command stands after --"
                                                                  : "");
     }
@@ -144,7 +144,7 @@ std::string missing(const CLI::App& words) {
         const std::string name = option->get_name();
         return names_of(*option).empty()
                    ? fmt::format("{} is required: {}", name, usage_of(words))
-                   : fmt::format("{0} is required: say {0} {1}", name, option->get_type_name());
+                   : fmt::format("{0} is required: add {0} {1}", name, option->get_type_name());
     }
     return {};
 }
@@ -152,7 +152,8 @@ std::string missing(const CLI::App& words) {
 std::string repeated(const CLI::App& words) {
     for (const CLI::Option* option : words.get_options()) {
         if (option->count() < 2 || !takes_value(*option)) continue;
-        return fmt::format("{} is said {} times; say it once", option->get_name(), option->count());
+        return fmt::format("{} is given {} times; give it once", option->get_name(),
+                           option->count());
     }
     return {};
 }
@@ -161,7 +162,7 @@ std::string excluded(const CLI::App& words) {
     for (const CLI::Option* option : words.get_options()) {
         for (const CLI::Option* other : option->get_excludes()) {
             if (option->count() == 0 || other->count() == 0) continue;
-            return fmt::format("say {} or {}, not both", option->get_name(), other->get_name());
+            return fmt::format("use {} or {}, not both", option->get_name(), other->get_name());
         }
     }
     return {};

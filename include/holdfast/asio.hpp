@@ -29,7 +29,7 @@
 ///                                                  boost::asio::use_awaitable);
 ///
 /// Any completion token works. A handler runs on its own executor, never on a thread of Holdfast's;
-/// its execution context must outlive the operation, so let it run until it has no more work, or
+/// its execution context must outlive the operation, so run it until it has no more work, or
 /// close the client before it ends. This, with asio_handler.hpp, which is a part of it, is the only
 /// header of Holdfast that includes Boost.
 namespace holdfast {
@@ -100,12 +100,12 @@ auto async_acquire_by(Begin begin, const acquire_options& options, Token&& token
 }  // namespace detail
 
 /// As acquire() of a mutex, of a shared_mutex (as its writer) or of a semaphore (one permit),
-/// without blocking a thread. The signature is void(result<lease>). Nothing of `from` is used once
-/// the operation has begun; it may be one made for the occasion, `async_acquire(hf.mutex("name"),
+/// without blocking a thread. The signature is void(result<lease>). `from` is not used once
+/// the operation has begun; it may be a temporary, `async_acquire(hf.mutex("name"),
 /// …)`, which with use_awaitable must be awaited in the same expression.
 /// Errors: as acquire().
 /// Cancellation: by options.stop, and by the handler's cancellation slot (any type: a cancelled
-/// wait leaves nothing behind). Both answer `cancelled`.
+/// wait leaves nothing behind). Both return `cancelled`.
 template <class Lock, class Token>
 auto async_acquire(Lock&& from, const acquire_options& options, Token&& token) {
     return detail::async_acquire_by(

@@ -11,43 +11,44 @@
 #include <string>
 #include <string_view>
 
-/// At most so many at the same time, over all machines.
+/// Limits how many run at the same time, over all machines.
 ///
-/// A permit is a lease: if its holder dies, it comes back when its ttl is over. It is not renewed
-/// by itself; for work that takes longer than the ttl call renew(), and stop when that says
-/// lease_lost. Nobody waits in line here: who is refused is told, and comes again or does not.
+/// A permit is a lease: if its holder dies, it is free again after its ttl. It is not renewed
+/// automatically; for work that takes longer than the ttl call renew(), and stop when that returns
+/// lease_lost. There is no queue: a refused caller retries, or does not.
 namespace holdfast {
 
 struct concurrency_options {
-    /// How many at the same time. 1 to 100,000.
+    /// The number of permits. 1 to 100,000.
     std::uint32_t permits = 0;
 
-    /// How long a permit whose holder is never heard of again is missing. 10 ms to 24 h.
+    /// How long a dead holder's permit is missing. 10 ms to 24 h.
     duration ttl = std::chrono::seconds(30);
 
     std::string prefix = "concurrency:";
     duration timeout = std::chrono::seconds(1);
 };
 
-/// A place among those at work. Thread safety: one thread at a time; it may be moved.
+/// One permit. Thread safety: one thread at a time; it may be moved.
 class [[nodiscard]] permit {
 public:
     permit(permit&& other) noexcept;
     permit& operator=(permit&& other) noexcept;
     permit(const permit&) = delete;
     permit& operator=(const permit&) = delete;
-    /// Gives it back in the background; does not wait.
+    /// Releases it in the background; does not wait.
     ~permit();
 
-    /// Is it ours, by our own clock, if nothing more is heard?
+    /// Returns whether it is valid, by this machine's clock.
     [[nodiscard]] bool held() const noexcept;
 
-    /// The whole ttl, from now. Errors: lease_lost (it ran out), unavailable, outcome_unknown, …
+    /// Extends it to the whole ttl from now. Errors: lease_lost (it ran out), unavailable,
+    /// outcome_unknown, …
     /// Blocks: one trip.
     [[nodiscard]] result<void> renew();
 
-    /// Gives it back and says how that went. In any case it is over.
-    /// Errors: lease_lost (it had run out: more may have been at work than permits), …
+    /// Releases it and returns the outcome. In any case it is over.
+    /// Errors: lease_lost (it had expired: more holders than permits may have run), …
     /// Blocks: one trip.
     [[nodiscard]] result<void> release() &&;
 
@@ -66,7 +67,7 @@ private:
     bool out_ = true;
 };
 
-/// What enter() answers: the decision, and a permit if it allowed.
+/// The result of enter(): the decision, and a permit if it allowed.
 struct admission {
     decision answer;
     std::optional<permit> held;
@@ -78,8 +79,8 @@ public:
     /// Does no I/O.
     concurrency_limiter(command_access where, concurrency_options options);
 
-    /// One more at work, if there is room. `retry_after` of a refusal is when the first permit runs
-    /// out at the latest; it usually comes back earlier.
+    /// Takes a permit, if one is free. `retry_after` of a refusal is when the first permit expires
+    /// at the latest; it is usually released earlier.
     /// Errors: invalid_argument (key or options), unsupported, corrupt, unavailable, timed_out;
     /// outcome_unknown: a permit may be missing for its ttl.
     /// Blocks: one trip, at most `timeout`.

@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-/// At most one in a window: whoever comes too early is told how long to wait.
+/// At most one in a window; a refusal contains the time to wait.
+///
+/// Example:
 ///
 ///     holdfast::cooldown rooms(hf, {.window = 500ms});
 ///     auto answer = rooms.take("video_123");
@@ -32,15 +34,15 @@ public:
     /// Does no I/O.
     explicit cooldown(command_access where, cooldown_options options = {});
 
-    /// Begins a window, unless one runs. A refusal changes nothing. `retry_after` is `never` for a
-    /// key that another program set without an expiry.
+    /// Starts a window, unless one is running. A refusal changes nothing. `retry_after` is `never`
+    /// for a key that another program set without an expiry.
     /// Errors: invalid_argument (key or options; prefix and key are a key of Holdfast's own),
-    /// unsupported, corrupt (a key of another type, a once's or a lock's; it stays as it is);
-    /// unavailable, timed_out: not begun; outcome_unknown: perhaps begun.
+    /// unsupported, corrupt (a key of another type, a once's or a lock's; it is not changed);
+    /// unavailable, timed_out: not started; outcome_unknown: perhaps started.
     /// Blocks: one trip, at most `timeout`.
     [[nodiscard]] result<decision> take(std::string_view key);
 
-    /// Ends a window early, whoever began it.
+    /// Ends a window early, whoever started it.
     /// Errors, Blocks: as take().
     [[nodiscard]] result<void> clear(std::string_view key);
 

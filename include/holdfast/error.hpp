@@ -11,29 +11,29 @@
 ///
 /// A code tells the caller what to do next, not which line failed: `busy` means "try later",
 /// `outcome_unknown` means "the engine may have done it", `invalid_argument` means "change the
-/// call". The detail is one sentence for a person; it never holds a secret.
+/// call". The detail is one sentence for a person; it never contains a secret.
 namespace holdfast {
 
 enum class errc {
-    /// Someone else holds it. An answer, not a failure: try later, or wait.
+    /// Somebody else holds it. An answer, not a failure: retry later, or wait.
     busy = 1,
     /// The caller's own time ran out while waiting. Nothing is held and nothing is left behind.
     timed_out,
-    /// The lease is no longer ours: it expired, was taken away, or its engine forgot it. Stop work.
+    /// The lease is lost: it expired, was evicted, or its engine forgot it. Stop work.
     lease_lost,
-    /// The request was sent and no answer came. It may have been carried out; say so, do not guess.
+    /// The request was sent and no answer came. It may have been carried out.
     outcome_unknown,
-    /// The engine cannot be reached or cannot serve now; nothing was done. Safe to try again.
+    /// The engine cannot be reached or cannot serve now; nothing was done. Safe to retry.
     unavailable,
-    /// The engine refuses us: credentials or permissions. Trying again does not help.
+    /// The engine denies access: credentials or permissions. A retry does not help.
     denied,
-    /// This engine cannot do that, ever. `capabilities` says so before the call.
+    /// This engine cannot do that, ever. `capabilities` tell so before the call.
     unsupported,
-    /// The call itself is wrong; the detail names the field and what it takes.
+    /// The call itself is wrong; the detail names the field and its valid values.
     invalid_argument,
     /// The caller's stop token fired. Nothing is held and nothing is left behind.
     cancelled,
-    /// What is stored is not what we store: another program's value, or damage. Nothing was
+    /// The stored value is not one of Holdfast's: another program's, or damaged. Nothing was
     /// touched.
     corrupt,
 };
@@ -52,7 +52,7 @@ struct error {
 /// "busy: lock 'orders/42' is held by someone else".
 [[nodiscard]] std::string to_string(const error& e);
 
-/// Every fallible function of Holdfast answers with one of these.
+/// Every fallible function of Holdfast returns one of these.
 template <class T>
 using result = std::expected<T, error>;
 
@@ -61,7 +61,7 @@ using result = std::expected<T, error>;
     return std::unexpected(error{code, std::move(detail)});
 }
 
-/// For the std-shaped faces (`lock()`), which throw std::system_error as the standard's do.
+/// For the std-style functions (`lock()`), which throw std::system_error as the standard's do.
 [[nodiscard]] const std::error_category& error_category() noexcept;
 [[nodiscard]] std::error_code make_error_code(errc code) noexcept;
 

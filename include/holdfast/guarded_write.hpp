@@ -12,9 +12,9 @@
 
 /// Writes that refuse an older fence.
 ///
-/// A holder can be paused between its last look at the lease and its write, for longer than the
-/// lease runs; then another has it, and has written. Only the resource itself can refuse the late
-/// write: by keeping the largest fence it has seen, in the same step as the write.
+/// A holder can be paused between its last check of the lease and its write, for longer than the
+/// lease lasts; then another holds it, and has written. Only the resource itself can refuse the
+/// late write: by keeping the largest fence it has seen, in the same step as the write.
 ///
 /// A fence equal to the largest is accepted, so that one holder may write more than once. For two
 /// writes with one fence the order counts in which a process began them: see guarded_set().
@@ -27,7 +27,7 @@
 /// in what was read.
 ///
 ///     auto row = guarded_claim(redis, "row/7", held.fence(), redis.time().now() + 2s);
-///     if (!row || !row->claimed) return;  // a later holder is at it
+///     if (!row || !row->claimed) return;  // a later holder has it
 ///     auto done = guarded_set(redis, "row/7", change(row->value), held.fence(), …);
 namespace holdfast {
 
@@ -39,10 +39,10 @@ struct guarded_outcome {
 };
 
 struct guarded_set_options {
-    /// How long the value lives; zero: until it is overwritten or deleted.
+    /// How long the value is kept; zero: until it is overwritten or deleted.
     duration ttl = duration::zero();
     /// How long the largest fence is remembered after the last write. A writer that comes later
-    /// than this is not refused: longer than any pause that you can imagine.
+    /// than this is not refused: choose it longer than any pause that can happen.
     duration remembered = std::chrono::hours(24 * 7);
 };
 
@@ -60,7 +60,7 @@ struct guarded_set_options {
                                                   time_point give_up,
                                                   const guarded_set_options& options = {});
 
-/// The script behind it, for those who want the check before writes of their own: KEYS 1 the value,
+/// The script behind it, to combine the check with other writes: KEYS 1 the value,
 /// 2 its fence; ARGV 1 fence, 2 value, 3 ttl_ms or 0, 4 remembered_ms. Answers {1 or 0, the largest
 /// fence}. With KEYS 3 the last write, ARGV 5 the writer in hex digits and ARGV 6 the number of the
 /// write, an earlier write of the same writer and fence is left out.
@@ -71,7 +71,7 @@ struct guarded_set_options {
 struct guarded_claim_outcome {
     bool claimed = false;
     fencing_token highest;
-    /// What the key has; nothing if there is none, it is not a string, or the claim was refused.
+    /// The key's value; empty if there is none, it is not a string, or the claim was refused.
     std::optional<std::string> value;
 };
 
@@ -94,7 +94,7 @@ struct guarded_claim_options {
 /// fence, value}, without the value if there is no string, or {0, the largest fence}.
 [[nodiscard]] const script& guarded_claim_script();
 
-/// How a database wants the places of its parameters: ? ? ? (SQLite, MySQL) or $1 $2 $3
+/// How a database marks its parameters: ? ? ? (SQLite, MySQL) or $1 $2 $3
 /// (PostgreSQL).
 enum class sql_parameters : std::uint8_t { question_marks, dollars };
 
@@ -119,14 +119,14 @@ struct guarded_table {
 /// The statement that shows the fence to a row before it is read: from then on guarded_update_sql
 /// with an older fence changes no row. Parameters: the fence, the key; and with question marks the
 /// fence once more. Read the row after it, in the same transaction or a later one. No row changed:
-/// a later holder is at it (or there is no such row).
+/// a later holder has the row (or there is no such row).
 ///
 ///     UPDATE orders SET fence = ? WHERE id = ? AND fence <= ?
 ///
 /// Errors: as guarded_update_sql.
 [[nodiscard]] result<std::string> guarded_claim_sql(const guarded_table& table);
 
-/// The statement that answers the largest fence of a row; its parameter is the key.
+/// Returns the statement that reads the largest fence of a row; its parameter is the key.
 /// Errors: as guarded_update_sql.
 [[nodiscard]] result<std::string> highest_fence_sql(const guarded_table& table);
 

@@ -12,20 +12,22 @@
 
 /// std::latch across machines: waits until a number of arrivals has been counted down, once.
 ///
+/// The first call creates it; all others must pass the same count. It does not start over by
+/// itself: use another name for the next round, or reset() it. A latch that nobody touches (by an
+/// arrival or a wait) is deleted after `life`, counted down or not.
+///
+/// A message wakes the waiters. On an engine without messages (sqlite:) they poll: first after a
+/// millisecond, then after a quarter of the time they have waited, at most 50 ms.
+///
+/// Example:
+///
 ///     holdfast::latch ready(hf, "release-7/warm", 3);
-///     auto left = ready.count_down();             // each of three servers, when it is warm
-///     auto all = ready.wait({.wait = 2min});      // whoever must not begin before
-///
-/// The first that touches it makes it; all others must name the same count. It does not start over
-/// by itself: give the next round a name of its own, or reset() it. Without a touch (an arrival, or
-/// somebody's look) it is forgotten after `life`, counted down or not.
-///
-/// Whoever waits is woken by a message. On an engine without messages (sqlite:) it looks instead:
-/// first after a millisecond, then after a quarter of the time it has waited, at most 50 ms.
+///     auto left = ready.count_down();         // each of three servers, when it is warm
+///     auto all = ready.wait({.wait = 2min});  // anyone who must not begin before
 namespace holdfast {
 
 struct latch_options {
-    /// How long it is kept after the last touch. Long enough for the slowest to come; waiting
+    /// How long it is kept after the last touch. Long enough for the slowest to arrive; waiting
     /// keeps it alive. 1 ms to 366 days.
     duration life = std::chrono::hours(1);
 
@@ -37,52 +39,52 @@ struct latch_options {
 };
 
 struct latch_wait {
-    /// How long to wait; zero looks once.
+    /// How long to wait; zero checks once.
     duration wait = forever;
 
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};
 };
 
-/// Thread safety: all members may be called from any thread. Moved or copied, it is the same latch.
+/// Thread safety: all members may be called from any thread. A copy is the same latch.
 class latch {
 public:
     static constexpr std::uint32_t max_count = 100'000;
 
-    /// Does no I/O; bad arguments are told by the first call. `count` is 1 to max_count.
+    /// Does no I/O; the first call reports invalid arguments. `count` is 1 to max_count.
     latch(command_access where, std::string_view name, std::uint32_t count,
           latch_options options = {});
 
-    /// Counts n arrivals and answers how many are still missing. Each call counts exactly once,
-    /// also if its answer was lost and had to be asked for again.
+    /// Counts n arrivals and returns how many are still missing. Each call counts exactly once,
+    /// even if its reply was lost and it had to ask again.
     /// Errors: invalid_argument (name, options; the latch was made with another count; n is 0 or
     /// more than are missing: nothing was counted), unsupported, corrupt (a key of another kind);
     /// unavailable, timed_out: not counted; outcome_unknown: perhaps counted.
     /// Blocks: one trip, at most `timeout`.
     [[nodiscard]] result<std::uint32_t> count_down(std::uint32_t n = 1);
 
-    /// Have all arrived? Errors, Blocks: as count_down().
+    /// Returns whether all have arrived. Errors, Blocks: as count_down().
     [[nodiscard]] result<bool> try_wait();
 
-    /// Waits until all have arrived. An engine that is away is waited for, too.
+    /// Waits until all have arrived, also while the engine is down.
     /// Errors: timed_out; cancelled, by the stop token, or because the latch was reset, removed or
     /// forgotten before all had arrived; invalid_argument, unsupported, corrupt, denied as
-    /// count_down(). If the engine was away when the time ran out, its own error.
+    /// count_down(). If the engine was down when the time ran out, its own error.
     /// Blocks: for at most `wait`, plus one `timeout`. Cancellation: by the stop token.
     [[nodiscard]] result<void> wait(const latch_wait& how = {});
 
-    /// Counts n down, then waits. If that was counted and the wait failed, it stays counted.
+    /// Counts n down, then waits. If the wait fails, the arrivals stay counted.
     [[nodiscard]] result<void> arrive_and_wait(std::uint32_t n = 1, const latch_wait& how = {});
 
-    /// Begins a new round, with this latch's count: all are missing again, whatever has arrived.
-    /// The count may be another one than before. Whoever waits for the round before is told:
-    /// `cancelled`, or success if that round had opened. An arrival whose answer was lost and that
-    /// is asked for again after a reset counts in the new round.
+    /// Starts a new round, with this latch's count: all are missing again, whatever has arrived.
+    /// The count may differ from the one before. Waiters of the round before get `cancelled`, or
+    /// success if that round had opened. An arrival whose reply was lost and that is repeated after
+    /// a reset counts in the new round.
     /// Errors, Blocks: as count_down(), but for the count.
     [[nodiscard]] result<void> reset();
 
-    /// Deletes it; the next touch makes another one. Answers whether there was one. Whoever waits
-    /// is told as by reset(); for that, what is left of it stays in the engine for ten seconds.
+    /// Deletes it; the next call creates another one. Returns whether there was one. Waiters get
+    /// the same as by reset(); for that, a remnant stays in the engine for ten seconds.
     /// Errors, Blocks: as reset().
     [[nodiscard]] result<bool> remove();
 

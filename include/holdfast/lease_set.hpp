@@ -13,23 +13,23 @@
 
 /// Several names, held together: what client::acquire_all() answers.
 ///
-/// It is as good as its weakest lease: when one is lost, `lost()` fires and `held()` is false,
-/// because whoever asked for all of them needs all of them. Each name has a fence of its own.
+/// It is valid as long as all of its leases are: when one is lost, `lost()` fires and `held()` is
+/// false, because the caller needs all of them. Each name has its own fence.
 namespace holdfast {
 
 /// Thread safety: as lease.
 class [[nodiscard]] lease_set {
 public:
     lease_set(lease_set&&) noexcept;
-    /// Gives back what this one held, as the destructor does.
+    /// Releases the leases that this one held, as the destructor does.
     lease_set& operator=(lease_set&&) noexcept;
     lease_set(const lease_set&) = delete;
     lease_set& operator=(const lease_set&) = delete;
 
-    /// Hands what was not released to the keeper, which does that in the background.
+    /// Passes unreleased leases to the keeper, which releases them in the background.
     ~lease_set();
 
-    /// In the order in which they were named. Empty if it was released or moved.
+    /// In the order of the names. Empty if it was released or moved.
     [[nodiscard]] std::span<const lease> leases() const noexcept { return leases_; }
 
     /// Nothing for a name that is not in the set.
@@ -38,13 +38,13 @@ public:
     /// Fires when the first of them is lost; as lease::lost().
     [[nodiscard]] std::stop_token lost() const;
 
-    /// Are all of them ours at this moment?
+    /// Returns whether all of them are valid now.
     [[nodiscard]] bool held() const noexcept;
 
-    /// How long all of them are ours if nothing more is heard. Zero when one is not.
+    /// Returns how long all of them stay valid without another renewal. Zero if one is not valid.
     [[nodiscard]] duration remaining() const noexcept;
 
-    /// Gives all of them back and says how that went. In any case they are over.
+    /// Releases all of them and returns the outcome. In any case they are over.
     /// Blocks: one trip where the engine allows it. Errors: as lease::release(), of the first that
     /// failed in the order of the names; lease_lost comes before outcome_unknown.
     [[nodiscard]] result<void> release() &&;

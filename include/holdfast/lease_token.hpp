@@ -10,39 +10,39 @@
 #include <string_view>
 #include <utility>
 
-/// A lease on its way from one process to another, on purpose: acquired here, released there.
+/// A lease that moves from one process to another: acquired here, released there.
 ///
-///     auto token = std::move(held).detach();              // this process has it no more
+///     auto token = std::move(held).detach();              // no longer held by this process
 ///     send(token->text());                                // a pipe, a job queue: it is a secret
 ///
 ///     auto came = lease_token::parse(received);           // in the other process
 ///     auto held = hf.adopt(*came, {.ttl = 30s});          // renewed there from now on
 ///
-/// Between the two nobody renews the lease: it runs for what was left of it, and then the name is
+/// In between nobody renews the lease: it lasts for the time that was left, and then the name is
 /// free. To give the other process more time, renew() before detach().
 ///
-/// A token is taken up once: adopt() changes the lease's owner on the engine in one step, so that a
-/// second adopt() of the same token, and whatever the first process may still send, finds nothing.
-/// It is the same holding, with the same fence: a resource that checks fences cannot tell the two
+/// A token can be adopted once: adopt() changes the lease's owner on the engine in one step, so
+/// that a second adopt() of the same token, and late requests of the first process, find nothing.
+/// It is the same lease, with the same fence: a resource that checks fences cannot tell the two
 /// processes apart, so stop writing before you detach.
 namespace holdfast {
 
 class lease_token {
 public:
-    /// Errors: invalid_argument, if it is not what text() gave. The detail does not repeat it.
+    /// Errors: invalid_argument, if text() did not make it. The detail does not repeat it.
     [[nodiscard]] static result<lease_token> parse(std::string_view text);
 
-    /// One word of letters, digits, dots and dashes. Whoever knows it can take the lease: keep it
-    /// out of logs and command lines.
+    /// One word of letters, digits, dots and dashes. Anyone who knows it can take the lease: keep
+    /// it out of logs and command lines.
     [[nodiscard]] std::string text() const;
 
     [[nodiscard]] const lock_name& name() const noexcept { return name_; }
     [[nodiscard]] fencing_token fence() const noexcept { return fence_; }
     [[nodiscard]] lease_mode mode() const noexcept { return mode_; }
-    /// The secret in it, for an engine.
+    /// Its secret, for an engine.
     [[nodiscard]] const owner_token& owner() const noexcept { return owner_; }
 
-    /// For whoever holds a lease; lease::detach() makes it for you.
+    /// For holders of a lease; lease::detach() makes it for you.
     lease_token(lock_name name, owner_token owner, lease_mode mode, fencing_token fence)
         : name_(std::move(name)), owner_(std::move(owner)), mode_(mode), fence_(fence) {}
 
@@ -53,7 +53,7 @@ private:
     fencing_token fence_;
 };
 
-/// What an engine is asked for when a lease is adopted: that it get another owner.
+/// The request to an engine to give a lease another owner.
 struct lease_adoption {
     lock_name name;
     owner_token from;

@@ -8,14 +8,14 @@
 #include <string>
 #include <variant>
 
-/// What is allowed: how many, in how long, and counted how.
+/// The rules of rate limits: how many, in how long, and how they are counted.
 ///
 /// | rule             | in any window at most   | memory per key   | use it for                   |
 /// |------------------|-------------------------|------------------|------------------------------|
 /// | fixed_window     | 2 x limit               | one number       | quotas; the cheapest         |
 /// | sliding_log      | limit, exactly          | each request     | small limits that are exact  |
 /// | sliding_counter  | limit (strict), never   | parts + 3        | "at most n per minute" that  |
-/// |                  | more; careful by a part | numbers          | must hold; any size          |
+/// |                  | more; less by one part  | numbers          | must hold; any size          |
 /// |   … unbiased     | limit for steady        | the same         | the same, generous           |
 /// |                  | traffic, else 2 x limit |                  |                              |
 /// | token_bucket     | capacity + rate x time  | one number       | rates with bursts: APIs      |
@@ -31,14 +31,14 @@ struct fixed_window {
     duration window{};  ///< Rounded up to whole milliseconds.
 };
 
-/// Every take of the last window is kept: exact. At most 100,000, because each is stored.
+/// Stores every take of the last window: exact. At most 100,000, because each is stored.
 struct sliding_log {
     std::uint64_t limit = 0;
     duration window{};
 };
 
 enum class counting : std::uint8_t {
-    strict,   ///< Never more than the limit in any window. At most one part too careful.
+    strict,   ///< Never more than the limit in any window. Conservative by at most one part.
     unbiased  ///< The oldest part counts by the share that is still inside the window.
 };
 
@@ -47,20 +47,20 @@ struct sliding_counter {
     std::uint64_t limit = 0;
     duration window{};
     counting mode = counting::strict;
-    /// More parts are more exact: strict is too careful for window / parts at most. 1 to 100. The
+    /// More parts are more exact: strict is conservative by at most window / parts. 1 to 100. The
     /// classical two-window estimate is `unbiased` with one part.
     std::uint32_t parts = 10;
 };
 
 /// A bucket that is full at rest and is refilled steadily: `refill` tokens in each `period`.
 struct token_bucket {
-    std::uint64_t capacity = 0;  ///< Tokens there are from rest: the largest burst.
+    std::uint64_t capacity = 0;  ///< Tokens after a rest: the largest burst.
     std::uint64_t refill = 0;
     duration period = std::chrono::seconds(1);
 };
 
-/// A queue that drains at an even rate: one each `period / drain`. Each allowed request is told its
-/// turn by `decision::delay`; when `queue` wait already, the next one is refused.
+/// A queue that drains at an even rate: one each `period / drain`. Each allowed request gets its
+/// time by `decision::delay`; when `queue` requests wait already, the next one is refused.
 struct leaky_bucket {
     std::uint64_t drain = 0;
     duration period = std::chrono::seconds(1);
@@ -70,7 +70,7 @@ struct leaky_bucket {
 using limit_rule =
     std::variant<fixed_window, sliding_log, sliding_counter, token_bucket, leaky_bucket>;
 
-/// A rule with a name, for when several hold at once. The name is part of the key and of the
+/// A rule with a name, for several limits at once. The name is part of the key and of the
 /// RateLimit header: 1 to 64 of A-Z a-z 0-9 . _ -
 struct limit {
     std::string name;
@@ -80,10 +80,10 @@ struct limit {
 /// Errors: invalid_argument; the detail names the field and what it takes.
 [[nodiscard]] result<void> check(const limit_rule& rule);
 
-/// How many may be taken at once from rest.
+/// Returns how many may be taken at once after a rest.
 [[nodiscard]] std::uint64_t capacity_of(const limit_rule& rule) noexcept;
 
-/// The time that the capacity belongs to: the window, or what an empty bucket needs to fill.
+/// Returns the time that the capacity belongs to: the window, or the time to fill an empty bucket.
 [[nodiscard]] duration window_of(const limit_rule& rule) noexcept;
 
 }  // namespace holdfast

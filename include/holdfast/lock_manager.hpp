@@ -12,33 +12,35 @@
 #include <string_view>
 #include <vector>
 
-/// Locks by key, for programs that know a key and have no place to keep a lease.
+/// Locks by key, for programs that know a key but cannot keep a lease object.
+///
+/// The manager keeps the lease; any thread may release it by its key. Where you can, keep a `lease`
+/// instead: no other thread can release it by mistake.
+///
+/// Example:
 ///
 ///     holdfast::lock_manager locks(hf, {.lock = {.ttl = 10s, .wait = 2s}});
 ///     auto fit = locks.configure("reports", {.lock = {.ttl = 5min, .max_hold = 1h}});
 ///     if (auto held = locks.acquire("orders/42")) {
 ///         save(order, held->fence);
-///         auto said = locks.release("orders/42");
+///         auto done = locks.release("orders/42");
 ///     }
-///
-/// The manager keeps the lease; any thread may release it by its key. Where you can, hold a `lease`
-/// of your own instead: it cannot be released by somebody else's mistake.
 namespace holdfast {
 
 /// How one key is locked.
 struct managed_options {
-    /// ttl, wait, max_hold and all the rest of one acquire.
+    /// ttl, wait, max_hold and the other options of one acquire.
     acquire_options lock = {};
 
-    /// How often an acquire that ended busy, timed_out or unavailable is tried again. With a `wait`
-    /// of zero this is asking now and then instead of standing in line. At most 1000.
+    /// How often to retry an acquire that ended busy, timed_out or unavailable. With a `wait` of
+    /// zero this polls instead of waiting in the queue. At most 1000.
     std::uint32_t retries = 0;
 
-    /// How long to rest before each of them. 1 ms to 1 h.
+    /// How long to pause before each retry. 1 ms to 1 h.
     duration retry_pause = std::chrono::milliseconds(200);
 };
 
-/// What was acquired, for the work that it protects.
+/// An acquired key, for the work that it protects.
 struct managed_hold {
     fencing_token fence;
     std::stop_token lost;  ///< As lease::lost().
@@ -50,26 +52,26 @@ public:
     /// Most keys that are configured, held, or out as a mutex at once.
     static constexpr std::size_t max_keys = 100'000;
 
-    /// Does no I/O. `defaults` are for every key that has no options of its own; bad ones are told
-    /// by the first call. The client may be closed first: calls then answer invalid_argument.
+    /// Does no I/O. `defaults` apply to every key without options of its own; the first call
+    /// reports invalid ones. The client may be closed first: calls then return invalid_argument.
     explicit lock_manager(client& owner, managed_options defaults = {});
     lock_manager(const lock_manager&) = delete;
     lock_manager& operator=(const lock_manager&) = delete;
 
-    /// What is still held is released in the background.
+    /// Releases all keys that are still held, in the background.
     ~lock_manager();
 
-    /// Gives a key options of its own, from its next acquire on.
+    /// Sets the options of a key, from its next acquire on.
     /// Errors: invalid_argument (a bad key or option), busy (max_keys are configured).
     [[nodiscard]] result<void> configure(std::string_view key, managed_options options);
 
-    /// The mutex of a key, with its options as defaults: made when it is asked for first, the same
-    /// one as long as somebody has it. Leases that you acquire by it are your own.
+    /// Returns the mutex of a key, with the key's options as defaults: made by the first call, the
+    /// same object as long as somebody has it. Leases that you acquire with it are your own.
     /// Errors: invalid_argument (a bad key; closed), busy (max_keys are in use).
     [[nodiscard]] result<std::shared_ptr<mutex>> get(std::string_view key);
 
-    /// Acquires the key as its options say, and keeps the lease. The manager is one holder among
-    /// others: while it holds the key, another acquire of it waits for the release like anybody.
+    /// Acquires the key with its options, and keeps the lease. The manager is one holder among
+    /// others: while it holds the key, another acquire of the key waits for the release.
     /// Errors: as mutex::acquire(); invalid_argument or cancelled if the manager is closed
     /// meanwhile; busy, if it holds max_keys.
     /// Blocks: for `wait`, (retries + 1) times, and the pauses. Cancellation: by the stop token of
@@ -80,16 +82,16 @@ public:
     /// Blocks: one trip.
     [[nodiscard]] result<void> release(std::string_view key);
 
-    /// Does this manager hold it at this moment? No trip.
+    /// Returns whether this manager holds the key now. No trip.
     [[nodiscard]] bool held(std::string_view key) const;
 
-    /// How long, if nothing more is heard. Zero if it does not.
+    /// Returns how long it stays held without another renewal. Zero if it is not held.
     [[nodiscard]] duration remaining(std::string_view key) const;
 
-    /// The keys that it holds, in their order.
+    /// Returns the keys that it holds, sorted.
     [[nodiscard]] std::vector<std::string> keys() const;
 
-    /// Releases all it holds, and takes no more: acquires that wait end with `cancelled`.
+    /// Releases all keys, and acquires no more: acquires that wait end with `cancelled`.
     /// Errors: of the first release that failed. Blocks: one trip where the engine allows it.
     [[nodiscard]] result<void> close();
 

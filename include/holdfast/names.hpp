@@ -12,21 +12,24 @@
 #include <string>
 #include <string_view>
 
-/// The three things that must not be confused: what is held, by whom, and which holding it is.
+/// Three things that must not be confused: the name, the owner, and the fence.
 ///
 /// They are distinct types, so that a name cannot be passed where an owner is meant.
 namespace holdfast {
 
-/// Is it text in UTF-8?
+/// Returns whether it is UTF-8.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-/// Why a lease was taken from its holder, in words for people: 1 to 200 bytes of UTF-8 without
+/// The reason of an eviction, for people: 1 to 200 bytes of UTF-8 without
 /// control characters. Errors: invalid_argument; the detail says what is wrong with it.
 [[nodiscard]] result<void> fit_reason(std::string_view text);
 
+/// The same for what a holder says of itself (holder_note.hpp).
+[[nodiscard]] result<void> fit_note(std::string_view text);
+
 class lease;
 
-/// What is held: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
+/// The name of a lock: 1 to 512 bytes of UTF-8 text without control characters. "orders/42".
 class lock_name {
 public:
     static constexpr std::size_t max_bytes = 512;
@@ -43,7 +46,7 @@ private:
     std::string value_;
 };
 
-/// Which client asks: drawn once for each, 48 random bits as 12 hex digits. Not a secret.
+/// The id of a client: drawn once for each, 48 random bits as 12 hex digits. Not secret.
 class client_id {
 public:
     [[nodiscard]] static client_id draw(entropy& source);
@@ -56,22 +59,22 @@ private:
     std::string value_;
 };
 
-/// Who holds it: drawn anew for each acquisition, 128 random bits as 32 hex digits.
-/// Whoever knows it can release the lease: it is a secret, and is never logged or listed.
+/// The owner of a lease: drawn for each acquisition, 128 random bits as 32 hex digits.
+/// Anyone who knows it can release the lease: it is secret, and never logged or listed.
 class owner_token {
 public:
     [[nodiscard]] static owner_token draw(entropy& source);
 
-    /// One that begins with the client's id, so that a listing can tell whose it is. The other 80
-    /// bits are its secret.
+    /// Draws an owner that begins with the client's id, so that a listing can show the client. The
+    /// other 80 bits are its secret.
     [[nodiscard]] static owner_token draw(entropy& source, const client_id& client);
 
-    /// An owner that came over a wire. Errors: corrupt, if it is not 32 hex digits.
+    /// Parses an owner. Errors: corrupt, if it is not 32 hex digits.
     [[nodiscard]] static result<owner_token> parse(std::string_view text);
 
     [[nodiscard]] std::string_view value() const noexcept { return {value_.data(), size}; }
 
-    /// The id of the client that drew it, if it was drawn by one.
+    /// Returns the id of the client that drew it, if a client did.
     [[nodiscard]] std::string_view client() const noexcept { return value().substr(0, 12); }
     friend auto operator<=>(const owner_token&, const owner_token&) = default;
 
@@ -85,8 +88,8 @@ private:
     std::array<char, size> value_;
 };
 
-/// Which holding of a name this is: strictly grows from one grant of a name to the next, for ever.
-/// Send it along with every write that the lease protects; the resource keeps the largest fence it
+/// The fencing token of a lease: strictly increases from one grant of a name to the next, for ever.
+/// Send it with every write that the lease protects; the resource keeps the largest fence it
 /// has seen and refuses a smaller one. Below 2^53, so that it survives JSON and Lua.
 struct fencing_token {
     std::uint64_t value = 0;

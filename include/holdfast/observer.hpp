@@ -13,28 +13,28 @@
 #include <string>
 #include <utility>
 
-/// Who is told what happens to the leases of a client: for logs, metrics and alarms.
+/// Callbacks for the events of a client's leases: for logs, metrics and alarms.
 ///
 ///     auto hf = holdfast::open(url, {.observer = {.lost = [](const holdfast::lost_event& e) {
 ///         log("lost {}: {}", e.name.value(), to_string(e.reason));
 ///     }}});
 ///
-/// Set what you want to hear; what is not set costs nothing. Everything is told on one thread that
-/// the client keeps for its observer, in the order in which it happened for each lease, outside
-/// every lock of ours: an observer may use Holdfast, and what it throws ends there. It is told
-/// after the fact. To stop working, use the lease's own lost(), which never waits for an observer.
+/// Set the callbacks that you need; unset ones cost nothing. All run on one thread that the client
+/// keeps for its observer, in order for each lease, outside every lock of ours: an observer may use
+/// Holdfast, and its exceptions are dropped. Events are reported after the fact. To stop working,
+/// use the lease's own lost(), which never waits for an observer.
 ///
-/// Bounded: `observer_queue` events may wait for a slow observer; what comes then is dropped and
+/// Bounded: `observer_queue` events may wait for a slow observer; further ones are dropped and
 /// counted in client_statistics::observations_dropped. The locks never wait for it.
 namespace holdfast {
 
-/// How a lease came to be ours.
+/// How a lease was granted.
 enum class grant_path : std::uint8_t {
-    at_once,      ///< Nobody else held it.
-    looked,       ///< Waited, and found it free when it looked.
-    handed_over,  ///< Waited, and the release before made it ours.
-    passed_on,    ///< Waited behind another of this client, which passed it on.
-    adopted       ///< Came from another process, by client::adopt().
+    at_once,     ///< Nobody else held it.
+    polled,      ///< Waited, and found it free by a poll.
+    handed_off,  ///< Waited, and the release before handed it off.
+    passed_on,   ///< Waited behind another of this client, which passed it on.
+    adopted      ///< Came from another process, by client::adopt().
 };
 
 [[nodiscard]] std::string_view to_string(grant_path path) noexcept;
@@ -53,7 +53,7 @@ struct refused_event {
     duration waited;
 };
 
-/// Given back by release() or a destructor, or detached.
+/// Released by release() or a destructor, or detached.
 struct released_event {
     lock_name name;
     fencing_token fence;
@@ -66,7 +66,7 @@ struct renewed_event {
     duration slack;  ///< How long before its deadline the renewal came.
 };
 
-/// The first renewal that failed, or the engine's clock was set forward; it is renewed again until
+/// The first renewal that failed, or the engine's clock was set forward; renewals are retried until
 /// the deadline.
 struct jeopardy_event {
     lock_name name;
@@ -79,10 +79,10 @@ struct lost_event {
     lock_name name;
     fencing_token fence;
     loss_reason reason;
-    std::string text;  ///< The words of whoever took it away, if it was `broken`.
+    std::string text;  ///< The operator's reason, if it was `evicted`.
 };
 
-/// A renewal found that the engine's clock was set, as far as our own can tell.
+/// A renewal found that the engine's clock was set, compared with ours.
 struct clock_step_event {
     duration by;  ///< Forward, or (negative) back.
 };

@@ -13,8 +13,10 @@
 /// The first caller within a window, and only that one.
 ///
 /// For messages that are delivered twice, requests that are retried, buttons that are pressed
-/// again. Who comes later learns what the first caller recorded, so a retry can answer what the
-/// original answered:
+/// again. A later caller gets what the first one recorded, so a retry can return the original
+/// answer.
+///
+/// Example:
 ///
 ///     holdfast::once processed(hf, {.window = 60s});
 ///     auto mine = processed.claim("room/7/message/42");
@@ -30,8 +32,8 @@ struct once_options {
     /// How long the first caller's mark stays. 1 ms to 366 days.
     duration window = std::chrono::seconds(60);
 
-    /// How long a mark stays that nothing was recorded for. With the whole window (zero says so) a
-    /// first caller that dies is never repeated: at most once. With less, somebody else becomes
+    /// How long a mark without a record stays. With the whole window (zero stands for it) nobody
+    /// repeats the work of a first caller that died: at most once. With less, somebody else becomes
     /// first after that: at least once, if the first caller records when it is done.
     duration unrecorded = duration::zero();
 
@@ -42,14 +44,14 @@ struct once_options {
     duration timeout = std::chrono::seconds(1);
 };
 
-/// What a caller learned. If it was first, the claim is what it records and forgets by.
+/// The result of a claim. A first caller passes it to record() and forget().
 struct once_claim {
     bool first = false;
-    /// What the first caller recorded. Empty if it has not (yet), or if the mark is another
+    /// The first caller's record. Empty if there is none (yet), or if the mark is another
     /// program's.
     std::optional<std::string> recorded{};
     std::string key{};
-    std::string token{};  ///< Of the first caller alone; empty for the others.
+    std::string token{};  ///< Only for the first caller; empty for the others.
 };
 
 /// Thread safety: all members may be called from any thread.
@@ -61,24 +63,24 @@ public:
     /// Does no I/O.
     explicit once(command_access where, once_options options = {});
 
-    /// Am I the first? Safe to repeat inside: a lost answer is asked for again.
+    /// Returns whether this is the first caller. After a lost reply it asks again by itself.
     /// Errors: invalid_argument (key or options; prefix and key are a key of Holdfast's own),
-    /// unsupported, corrupt (a key of another type, a cooldown's or a lock's; it stays as it is);
+    /// unsupported, corrupt (a key of another type, a cooldown's or a lock's; it is not changed);
     /// unavailable, timed_out: not claimed; outcome_unknown: perhaps, and nobody may be first until
     /// the window is over.
     /// Blocks: one trip, at most `timeout`.
     [[nodiscard]] result<once_claim> claim(std::string_view key);
 
-    /// The same for many keys, in one trip; each has its own outcome. Of a key that comes twice,
-    /// one is first.
+    /// The same for many keys, in one trip; each has its own outcome. Of a duplicate key, one is
+    /// first.
     [[nodiscard]] std::vector<result<once_claim>> claim(std::span<const std::string_view> keys);
 
-    /// Keeps `text` for those who come later, for the whole window from now.
+    /// Stores `text` for later callers, for the whole window from now.
     /// Errors: as claim(); invalid_argument (the claim was not first, or the text is too long);
     /// lease_lost: the window is over, and somebody else may have been first meanwhile.
     [[nodiscard]] result<void> record(const once_claim& claim, std::string_view text);
 
-    /// The first caller failed: lets the next one be first.
+    /// The first caller failed: the next caller is first.
     /// Errors: as record().
     [[nodiscard]] result<void> forget(const once_claim& claim);
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-/// Read, decide, write: and all of it again if somebody else wrote meanwhile.
+/// Read, decide, write; and retry if somebody else wrote meanwhile.
 ///
 ///     auto paid = holdfast::optimistic(hf, {"balance:42"}, [](holdfast::attempt& now)
 ///             -> holdfast::result<void> {
@@ -24,11 +24,11 @@
 ///         return {};
 ///     });
 ///
-/// This is WATCH, the reads, MULTI, the writes, EXEC, on a connection of its own. It suits updates
+/// This is WATCH, the reads, MULTI, the writes, EXEC, on a separate connection. It suits updates
 /// that rarely collide; for a key that everybody writes, a mutex or a script does less work.
 namespace holdfast {
 
-/// One try. What it reads is watched; what it writes is carried out together at the end, or not.
+/// One attempt. It watches the keys that it reads, and carries out all writes at the end, or none.
 /// Thread safety: the caller's thread alone, within the call.
 class attempt {
 public:
@@ -38,7 +38,7 @@ public:
     /// A command that writes, carried out at the end. The words are copied. At most 1000.
     void write(std::vector<std::string> words);
 
-    /// Which try this is; the first is 1.
+    /// The number of this attempt; the first is 1.
     [[nodiscard]] int number() const noexcept { return number_; }
 
 private:
@@ -56,8 +56,8 @@ struct optimistic_options {
     /// How often to try before `busy`. 1 to 1000.
     int attempts = 16;
 
-    /// The longest pause before the second try; doubles with each, up to backoff_max. The pause
-    /// itself is drawn between zero and that, so that those who collided do not meet again.
+    /// The longest pause before the second attempt; doubles with each, up to backoff_max. The pause
+    /// is random between zero and that, so that callers that collided do not collide again.
     duration backoff = std::chrono::milliseconds(1);
     duration backoff_max = std::chrono::milliseconds(100);
 
@@ -69,9 +69,9 @@ struct optimistic_options {
 };
 
 /// Runs `decide` until its writes were carried out on what it read. An error of `decide` ends it:
-/// nothing is written, and that error is the answer. Without any write, nothing is sent.
-/// The answer holds the replies to the writes, in their order.
-/// Errors: busy (others wrote at every try), timed_out, cancelled: nothing was written.
+/// nothing is written, and that error is returned. Without any write, nothing is sent.
+/// Returns the replies to the writes, in their order.
+/// Errors: busy (others wrote during every attempt), timed_out, cancelled: nothing was written.
 /// outcome_unknown: the answer to EXEC was lost; the writes were carried out, or not.
 /// invalid_argument (no keys, more than 100, keys in different hash slots, a command that the
 /// server refuses), unsupported, unavailable, denied.

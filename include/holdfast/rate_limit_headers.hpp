@@ -16,12 +16,12 @@
 ///     Retry-After: 30
 ///
 /// The first two are those of the IETF draft "RateLimit header fields for HTTP" (two structured
-/// fields, as of its version 10); Retry-After is of RFC 9110. Seconds are rounded up: who comes
-/// then is not too early.
+/// fields, as of its version 10); Retry-After is of RFC 9110. Seconds are rounded up, so that a
+/// retry then is not too early.
 namespace holdfast {
 
-/// The fields of an answer, name and value. Retry-After is there if it was refused and waiting
-/// helps.
+/// Returns the fields of a decision, name and value. Retry-After is included for a refusal if
+/// waiting helps.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> rate_limit_headers(
     const decision& answer, std::span<const limit> limits);
 

@@ -10,28 +10,30 @@
 
 /// A semaphore that works across machines: at most n permits are held at a time.
 ///
+/// Permits are leases: renewed while the holder lives, with a lost() and a fence. The permits of a
+/// holder that crashes expire after its ttl, by the engine's clock. The queue is first come, first
+/// served: small requests do not overtake large ones.
+///
+/// The number of permits is that of the caller, so pass the same everywhere; or change it for all
+/// clients with resize().
+///
+/// Example:
+///
 ///     auto licences = hf.semaphore("licences", 5);
 ///     auto one = licences.acquire({.wait = 2s});
-///     auto three = licences.acquire(3);             // all at once, or none
-///
-/// Permits are leases: renewed while you live, with a lost() and a fence, and a holder that crashes
-/// gives its permits back at its ttl, by the engine's clock. The line is first come, first served:
-/// one that wants many is not overtaken by those who want few.
-///
-/// How many there are is n of whoever asks, so give all the same; or change it for all while it is
-/// in use, by resize().
+///     auto three = licences.acquire(3);  // all at once, or none
 namespace holdfast {
 
 /// Thread safety: all members may be called from any thread. Its client may be closed or destroyed
-/// first: calls then answer invalid_argument.
+/// first: calls then return invalid_argument.
 class semaphore {
 public:
-    /// Of `permits`, 1 to 1,000,000. Does no I/O. What is wrong is told by the first acquire.
+    /// `permits` is 1 to 1,000,000. Does no I/O. The first acquire reports invalid arguments.
     semaphore(client& owner, std::string_view name, std::uint32_t permits,
               acquire_options defaults = {});
 
-    /// Takes permits, all in one lease: its release gives all of them back. Waits as the options
-    /// say; `local_passes` means nothing here.
+    /// Acquires permits, all in one lease: its release releases all of them. Waits as the options
+    /// say; `local_passes` has no effect.
     /// Errors, Blocks, Cancellation: as mutex::acquire(). invalid_argument: more permits than there
     /// are, which the engine decides: after resize() its number counts, not the constructor's; the
     /// name is held by a mutex. busy, too, if there are 10,000 holders. unsupported.
@@ -39,7 +41,7 @@ public:
     [[nodiscard]] result<lease> acquire(const acquire_options& options);
     [[nodiscard]] result<lease> acquire(std::uint32_t permits, const acquire_options& options);
 
-    /// Asks once: the same with `wait` zero. `busy` also if they are free, but others wait.
+    /// Asks once: as acquire() with `wait` zero. `busy` also if permits are free but others wait.
     [[nodiscard]] result<lease> try_acquire(std::uint32_t permits = 1);
     [[nodiscard]] result<lease> try_acquire(std::uint32_t permits, acquire_options options);
 
@@ -49,11 +51,11 @@ public:
                        acquire_completion done);
     void acquire_async(const acquire_options& options, acquire_completion done);
 
-    /// Changes how many permits there are, for all clients, whatever they say; it is forgotten when
-    /// nobody has used the name for a week. With more, those who wait get them at once. With fewer,
-    /// nobody loses any: nothing is granted until enough have come back, and who waits for more
-    /// than there are now ends with invalid_argument.
-    /// Errors: invalid_argument, unsupported, unavailable, outcome_unknown (ask again), …
+    /// Changes the number of permits for all clients, whatever number they pass; the engine forgets
+    /// it when nobody has used the name for a week. More permits go to the waiters at once. With
+    /// fewer, nobody loses any: nothing is granted until enough are released, and a waiter that
+    /// wants more than there are now gets invalid_argument.
+    /// Errors: invalid_argument, unsupported, unavailable, outcome_unknown (retry), …
     /// Blocks: one trip.
     [[nodiscard]] result<void> resize(std::uint32_t permits);
 

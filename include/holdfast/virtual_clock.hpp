@@ -7,8 +7,8 @@
 
 /// Time that moves only when told: for unit tests of code that uses Holdfast, and for our own.
 ///
-/// `advance(30s)` makes thirty seconds pass at once: whoever waits for a moment that has come is
-/// woken. It does not wait for what they do then; wait for the effect itself.
+/// `advance(30s)` makes thirty seconds pass at once and wakes all sleepers whose time has come. It
+/// does not wait for what they do then; wait for the effect itself.
 namespace holdfast {
 
 /// Thread safety: all members may be called from any thread.
@@ -22,15 +22,14 @@ public:
     void wait_until(std::unique_lock<std::mutex>& held, std::condition_variable& cv,
                     time_point when) override;
 
-    /// Lets time pass, and wakes everyone whose moment has come.
+    /// Advances the time, and wakes all sleepers whose time has come.
     /// Requires: by >= 0.
     void advance(duration by);
 
-    /// How many threads wait on this clock now. A test uses it to know that they have gone to
-    /// sleep.
+    /// Returns the number of threads that wait on this clock now: a test can wait until they sleep.
     [[nodiscard]] std::size_t waiting() const;
 
-    /// The earliest moment that anyone waits for, or time_point::max() if nobody does.
+    /// Returns the earliest time that anyone waits for, or time_point::max() if nobody does.
     [[nodiscard]] time_point next_wake() const;
 
 private:

@@ -121,7 +121,7 @@ struct node_answered {
 struct push_heard {
     moment at;
     unsigned process;
-    const handed_over& given;
+    const handed_off& given;
 };
 
 /// A fault met this process, or this server; whatever waits there may lose its place.

@@ -38,7 +38,7 @@ result<void> check_prefix(std::string_view prefix) {
 
 result<void> check_timeout(duration timeout) {
     if (timeout > duration::zero()) return {};
-    return fail(errc::invalid_argument, "timeout is not above zero: say how long to wait");
+    return fail(errc::invalid_argument, "timeout is not above zero: set how long to wait");
 }
 
 result<void> check_key(std::string_view key) {

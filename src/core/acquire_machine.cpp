@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr duration leaving_time = 100ms;
 
 // A lost push costs a waiter no more than this.
-constexpr duration longest_look = 1s;
+constexpr duration longest_poll = 1s;
 
 // A request that has less time than this may fail for want of it.
 constexpr duration telling_time = 50ms;
@@ -33,7 +33,7 @@ constexpr duration longest_pause = 500ms;
 acquire_machine::acquire_machine(acquire_plan plan)
     : plan_(std::move(plan)), waited_(plan_.waited) {}
 
-bool acquire_machine::stands_in_line() const noexcept {
+bool acquire_machine::waits_in_queue() const noexcept {
     return plan_.wait_until != time_point::min();
 }
 
@@ -45,17 +45,18 @@ acquire_machine::action acquire_machine::start(time_point now) {
 acquire_machine::action acquire_machine::ask(time_point now) {
     phase_ = phase::asking;
     sent_ = now;
-    const time_point patience = stands_in_line() ? plan_.wait_until : time_point::max();
+    const time_point patience = waits_in_queue() ? plan_.wait_until : time_point::max();
     return send{ask::acquire{.name = plan_.name,
                              .owner = plan_.owner,
                              .mode = plan_.mode,
                              .ttl = plan_.ttl,
-                             .otherwise = stands_in_line() ? ask::when_busy::stand_in_line
+                             .otherwise = waits_in_queue() ? ask::when_busy::join_queue
                                                            : ask::when_busy::refuse,
                              .ticket = ticket_,
                              .spare_fences = plan_.spare_fences,
                              .barge = plan_.barge,
-                             .again = maybe_there_},
+                             .again = maybe_there_,
+                             .note = plan_.note},
                 std::min(later(now, plan_.request_timeout), patience)};
 }
 
@@ -67,8 +68,7 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
             [&](const answer::granted& given) { return granted(given, now); },
             [&](const answer::busy& seen) { return busy(seen, now); },
             [&](const auto&) {
-                return failed({errc::corrupt, "the engine's answer does not fit the script_call"},
-                              now);
+                return failed({errc::corrupt, "the engine's answer does not fit the request"}, now);
             },
         },
         *reply);
@@ -76,29 +76,32 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
     const time_point from = mutation("believed_from_the_reply") ? now : sent_;
-    const time_point end = believed_until(from, given.ttl, plan_.drift);
+    const time_point end = valid_until(from, given.ttl, plan_.drift);
     if (now >= end && !mutation("late_grant_is_believed")) {
         maybe_there_ = true;
         // Who has time asks again: whatever is left of it is renewed.
-        if (stands_in_line() && now < plan_.wait_until) return ask(now);
+        if (waits_in_queue() && now < plan_.wait_until) return ask(now);
         return leave({errc::unavailable,
                       fmt::format("the engine granted '{}' so late that the lease had run out",
                                   plan_.name.value())},
                      now);
     }
     return finish{grant{.fence = given.fence,
-                        .believed_until = end,
+                        .valid_until = end,
                         .renew_at = renew_at(sent_, given.ttl, plan_.drift),
-                        .waited = waited_}};
+                        .waited = waited_,
+                        .doubts = doubts_,
+                        .doubt_until = doubt_until_}};
 }
 
 acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_point now) {
     trouble_.reset();
     pause_ = duration::zero();
     not_before_ = sent_;
-    if (!stands_in_line()) {
+    if (!waits_in_queue()) {
         return finish{
-            fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value()))};
+            fail(errc::busy, fmt::format("'{}' is held by someone else", plan_.name.value())),
+            doubts_ > 0, doubts_};
     }
     ticket_ = seen.ticket;
     latest_ = seen.latest;
@@ -106,7 +109,7 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     maybe_there_ = true;
     if (now >= plan_.wait_until) return leave(out_of_time(), now);
     if (mutation("waits_for_messages_only")) return wait(plan_.wait_until);
-    const duration look = std::clamp<duration>(seen.look_after, 1ms, longest_look);
+    const duration look = std::clamp<duration>(seen.poll_after, 1ms, longest_poll);
     return wait(later(now, look));
 }
 
@@ -117,15 +120,19 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
     if (!unknown && why != errc::unavailable && why != errc::timed_out) {
         return leave(std::move(why), now);
     }
-    if (unknown) maybe_there_ = true;
+    if (unknown) {
+        maybe_there_ = true;
+        ++doubts_;
+        doubt_until_ = later(sent_, longest_trace(plan_.ttl));
+    }
     // The last request of a wait gets what is left of it, perhaps nothing. That it failed says
     // nothing about the engine, and that somebody else held the name was known before.
-    const bool last = stands_in_line() && later(now, first_pause) >= plan_.wait_until;
+    const bool last = waits_in_queue() && later(now, first_pause) >= plan_.wait_until;
     if (last && waited_ && !trouble_) {
         return now < plan_.wait_until ? wait(plan_.wait_until) : leave(waited_in_vain(), now);
     }
     // A request that was cut short by the end of the wait tells less than the one before it.
-    const bool cut_short = stands_in_line() && plan_.wait_until - sent_ < telling_time;
+    const bool cut_short = waits_in_queue() && plan_.wait_until - sent_ < telling_time;
     if (!trouble_ || !cut_short) {
         trouble_ = std::move(why);
     } else if (unknown) {
@@ -136,7 +143,7 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
         other.back() = other.back() == '0' ? '1' : '0';
         plan_.owner = *owner_token::parse(other);
     }
-    if (!stands_in_line()) {
+    if (!waits_in_queue()) {
         if (!unknown || asked_again_) return leave(*trouble_, now);
         asked_again_ = true;
         return ask(now);
@@ -153,11 +160,11 @@ acquire_machine::action acquire_machine::wait(time_point until) {
 }
 
 acquire_machine::action acquire_machine::on_wake(time_point now) {
-    if (stands_in_line() && now >= plan_.wait_until) return leave(out_of_time(), now);
+    if (waits_in_queue() && now >= plan_.wait_until) return leave(out_of_time(), now);
     return ask(now);
 }
 
-acquire_machine::action acquire_machine::on_look_again(time_point now) {
+acquire_machine::action acquire_machine::on_poll_again(time_point now) {
     return on_wake(now);
 }
 
@@ -166,18 +173,20 @@ acquire_machine::action acquire_machine::on_look_again(time_point now) {
 // a grant above all that had been given at that look came after it, and is believed from the moment
 // before the look. If that cannot be told, or little of the grant is left, ask: a repeated acquire
 // answers the same grant, renewed.
-acquire_machine::action acquire_machine::on_hand_over(const handed_over& given, time_point now) {
+acquire_machine::action acquire_machine::on_handoff(const handed_off& given, time_point now) {
     if (given.ttl == duration::zero()) return ask(now);
     const bool stale = latest_.value != 0 && given.fence <= latest_;
     if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
     const time_point from = mutation("message_believed_from_its_arrival") ? now : not_before_;
-    const time_point end = believed_until(from, given.ttl, plan_.drift);
+    const time_point end = valid_until(from, given.ttl, plan_.drift);
     if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
-                        .believed_until = end,
+                        .valid_until = end,
                         .renew_at = renew_at(not_before_, given.ttl, plan_.drift),
                         .waited = true,
-                        .handed_over = true}};
+                        .handed_off = true,
+                        .doubts = doubts_,
+                        .doubt_until = doubt_until_}};
 }
 
 acquire_machine::action acquire_machine::on_cancel(time_point now) {
@@ -205,15 +214,23 @@ acquire_machine::action acquire_machine::leave(error why, time_point now) {
 
 acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) {
     error why = std::move(*why_leaving_);
-    if (!reply) return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only")};
+    // What it had by an answered request may be what the first leave finds.
+    std::uint32_t late = doubts_ == 0 ? 0 : doubts_ + (waited_ ? 1 : 0);
+    if (!reply) {
+        return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only"), late};
+    }
+    const auto* gone = std::get_if<answer::released>(&*reply);
+    if (late > 0 && gone != nullptr && gone->found) --late;
     // Whatever the last, unanswered request did is undone. One that was told of another holder
     // before, and whose time ran out with that request, has simply waited in vain.
-    if (why == errc::outcome_unknown && waited_) return finish{std::unexpected(waited_in_vain())};
+    if (why == errc::outcome_unknown && waited_) {
+        return finish{std::unexpected(waited_in_vain()), late > 0, late};
+    }
     if (why == errc::outcome_unknown) {
         why.code = errc::unavailable;
         why.detail += "; whatever it did has been undone";
     }
-    return finish{std::unexpected(std::move(why))};
+    return finish{std::unexpected(std::move(why)), late > 0, late};
 }
 
 }  // namespace holdfast::detail

@@ -16,14 +16,14 @@
 ///       │  ╰──busy, not waiting────────────────────▶ finish(busy)
 ///       busy                      ╭──look── time to look, or told to
 ///       ▼                         ▼
-///     waiting ──handed over (asks again if little of the grant is left)──▶ finish(grant)
+///     waiting ──handed off (asks again if little of the grant is left)──▶ finish(grant)
 ///       │
 ///       time is up, or cancelled, or the engine's answer came too late
 ///       ▼
 ///     leaving ─────────────────────────────────────▶ finish(why)
 ///
 /// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
-/// believed from the moment before the request that it answers was sent, and a handed-over one from
+/// believed from the moment before the request that it answers was sent, and a handed-off one from
 /// the moment before the last answered look, which its fence proves it came after; whatever ends
 /// without a grant either has left the line or says in `finish::leftover` that the leaving must go
 /// on in the background.
@@ -48,16 +48,21 @@ struct acquire_plan {
     std::uint8_t jitter = 0;
     /// It has waited behind others of its client before.
     bool waited = false;
+    /// What the holder will say of itself.
+    holder_note note = {};
 };
 
 /// What was granted, and how long it may be believed.
 struct grant {
     fencing_token fence;
-    time_point believed_until;
+    time_point valid_until;
     time_point renew_at;
     bool waited = false;
-    bool handed_over = false;
+    bool handed_off = false;
     bool adopted = false;
+    /// Requests that were sent and never answered: each may be carried out until `doubt_until`.
+    std::uint32_t doubts = 0;
+    time_point doubt_until = time_point::min();
 };
 
 class acquire_machine {
@@ -73,21 +78,23 @@ public:
         result<grant> outcome;
         /// The engine may still know our owner: go on sending `leave` in the background.
         bool leftover = false;
+        /// As in grant: how often the `leave` must find something.
+        std::uint32_t doubts = 0;
     };
     using action = std::variant<send, sleep, finish>;
 
     explicit acquire_machine(acquire_plan plan);
 
     [[nodiscard]] const acquire_plan& plan() const noexcept { return plan_; }
-    [[nodiscard]] bool stands_in_line() const noexcept;
+    [[nodiscard]] bool waits_in_queue() const noexcept;
 
     // Events. `start` comes first; after `send`, `on_reply` comes exactly once; after `sleep`, one
     // of the others. None comes after `finish`.
     [[nodiscard]] action start(time_point now);
     [[nodiscard]] action on_reply(result<lease_reply> reply, time_point now);
     [[nodiscard]] action on_wake(time_point now);
-    [[nodiscard]] action on_hand_over(const handed_over& given, time_point now);
-    [[nodiscard]] action on_look_again(time_point now);
+    [[nodiscard]] action on_handoff(const handed_off& given, time_point now);
+    [[nodiscard]] action on_poll_again(time_point now);
     [[nodiscard]] action on_cancel(time_point now);
 
 private:
@@ -105,7 +112,7 @@ private:
 
     acquire_plan plan_;
     phase phase_ = phase::asking;
-    line_ticket ticket_;
+    queue_ticket ticket_;
     fencing_token latest_;
     time_point sent_;
     time_point wake_at_;
@@ -118,6 +125,9 @@ private:
     /// The engine may know our owner: it answered so, or may have and we did not hear it.
     bool maybe_there_ = false;
     bool asked_again_ = false;
+    /// Requests that may have been sent and were not answered, and until when one may come late.
+    std::uint32_t doubts_ = 0;
+    time_point doubt_until_ = time_point::min();
 };
 
 }  // namespace holdfast::detail

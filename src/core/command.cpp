@@ -38,7 +38,7 @@ void command_engine::submit_together(std::span<const command> commands, time_poi
                             std::move(done));
 }
 
-std::size_t command_engine::place_of(std::string_view /*key*/) const {
+std::size_t command_engine::node_of(std::string_view /*key*/) const {
     return 0;
 }
 

@@ -17,7 +17,7 @@ void keeper_book::keep(entry lease) {
 }
 
 void keeper_book::forget(lease_state& lease) {
-    if (lease.place != lease_state::nowhere) take(lease.place);
+    if (lease.heap_index != lease_state::nowhere) take(lease.heap_index);
 }
 
 time_point keeper_book::next() const noexcept {
@@ -50,7 +50,7 @@ duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) 
     lease.renewing = false;
     const duration slack = lease.deadline.load() - now;
     const bool late = slack <= duration::zero() && !mutation("late_renewal_is_believed");
-    if (lease.place == lease_state::nowhere || late) return slack;
+    if (lease.heap_index == lease_state::nowhere || late) return slack;
     if (!lease.extends()) {
         lease.renew_at = renew_at(lease.renewal_sent, lease.ttl, lease.drift);
         schedule(lease);
@@ -66,14 +66,14 @@ duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) 
 
 // An engine never shortens a lease, so nothing that was believed before is taken back.
 void keeper_book::extend(lease_state& lease, time_point from, duration ttl) {
-    const time_point until = std::min(believed_until(from, ttl, lease.drift), lease.hold_end);
+    const time_point until = std::min(valid_until(from, ttl, lease.drift), lease.hold_end);
     lease.deadline = std::max(lease.deadline.load(), until);
     lease_status shaky = lease_status::jeopardy;
     lease.status.compare_exchange_strong(shaky, lease_status::held);
 }
 
 bool keeper_book::extended(lease_state& lease, time_point sent, duration ttl, time_point now) {
-    if (lease.place == lease_state::nowhere || now >= lease.deadline.load()) return false;
+    if (lease.heap_index == lease_state::nowhere || now >= lease.deadline.load()) return false;
     extend(lease, sent, ttl);
     lease.renew_at = renew_at(sent, ttl, lease.drift);
     lease.whole = true;
@@ -90,7 +90,7 @@ duration keeper_book::ttl_to_ask(const lease_state& lease, time_point now) {
 
 bool keeper_book::not_renewed(lease_state& lease, time_point now) {
     lease.renewing = false;
-    if (lease.place == lease_state::nowhere) return false;
+    if (lease.heap_index == lease_state::nowhere) return false;
     lease.renew_at = later(now, renewal_retry(lease.ttl));
     if (!lease.extends()) {
         schedule(lease);
@@ -105,22 +105,22 @@ bool keeper_book::not_renewed(lease_state& lease, time_point now) {
 
 bool keeper_book::refused(lease_state& lease, std::string_view why) {
     lease.renewing = false;
-    if (lease.place == lease_state::nowhere) return false;
+    if (lease.heap_index == lease_state::nowhere) return false;
     if (lease.turning && why.empty()) return false;
-    take(lease.place);
+    take(lease.heap_index);
     lease.loss_text = why;
-    return lease.end(lease_status::lost, why.empty() ? loss_reason::taken : loss_reason::broken);
+    return lease.end(lease_status::lost, why.empty() ? loss_reason::missing : loss_reason::evicted);
 }
 
 void keeper_book::begin_turn(lease_state& lease) {
-    if (lease.place == lease_state::nowhere) return;
+    if (lease.heap_index == lease_state::nowhere) return;
     lease.turning = true;
     schedule(lease);
 }
 
 void keeper_book::end_turn(lease_state& lease) {
     lease.turning = false;
-    if (lease.place != lease_state::nowhere) schedule(lease);
+    if (lease.heap_index != lease_state::nowhere) schedule(lease);
 }
 
 std::vector<keeper_book::entry> keeper_book::doubt_all_but(const lease_state& known,
@@ -144,7 +144,7 @@ std::vector<keeper_book::entry> keeper_book::lose_all_but(const lease_state& kno
     const std::vector<entry> all = heap_;
     for (const entry& lease : all) {
         if (lease.get() == &known || lease->renewing) continue;
-        take(lease->place);
+        take(lease->heap_index);
         if (lease->end(lease_status::lost, loss_reason::expired)) lost.push_back(lease);
     }
     return lost;
@@ -156,7 +156,7 @@ keeper_book::entry keeper_book::find(const owner_token& owner) const {
 }
 
 std::vector<keeper_book::entry> keeper_book::drain() {
-    for (const entry& lease : heap_) lease->place = lease_state::nowhere;
+    for (const entry& lease : heap_) lease->heap_index = lease_state::nowhere;
     return std::exchange(heap_, {});
 }
 
@@ -164,8 +164,8 @@ void keeper_book::schedule(lease_state& lease) {
     const time_point deadline = lease.deadline.load();
     const bool waits = lease.renewing || lease.turning;
     lease.next = waits ? deadline : std::min(lease.renew_at, deadline);
-    sift_up(lease.place);
-    sift_down(lease.place);
+    sift_up(lease.heap_index);
+    sift_down(lease.heap_index);
 }
 
 void keeper_book::sift_up(std::size_t at) {
@@ -173,8 +173,8 @@ void keeper_book::sift_up(std::size_t at) {
         const std::size_t above = (at - 1) / 2;
         if (heap_[above]->next <= heap_[at]->next) return;
         std::swap(heap_[above], heap_[at]);
-        heap_[above]->place = above;
-        heap_[at]->place = at;
+        heap_[above]->heap_index = above;
+        heap_[at]->heap_index = at;
         at = above;
     }
 }
@@ -187,26 +187,26 @@ void keeper_book::sift_down(std::size_t at) {
         }
         if (least == at) return;
         std::swap(heap_[least], heap_[at]);
-        heap_[least]->place = least;
-        heap_[at]->place = at;
+        heap_[least]->heap_index = least;
+        heap_[at]->heap_index = at;
         at = least;
     }
 }
 
 void keeper_book::put(std::size_t at, entry lease) {
-    lease->place = at;
+    lease->heap_index = at;
     heap_[at] = std::move(lease);
 }
 
 keeper_book::entry keeper_book::take(std::size_t at) {
     entry taken = std::move(heap_[at]);
-    taken->place = lease_state::nowhere;
+    taken->heap_index = lease_state::nowhere;
     entry last = std::move(heap_.back());
     heap_.pop_back();
     if (at < heap_.size()) {
         put(at, std::move(last));
         sift_up(at);
-        sift_down(heap_[at]->place);
+        sift_down(heap_[at]->heap_index);
     }
     return taken;
 }

@@ -11,7 +11,7 @@
 ///
 /// The book holds every kept lease, ordered by the next moment at which something must be done
 /// about it: renew it, or, at its deadline, declare it lost. The order is a binary heap in which
-/// each lease knows its place, so that keeping and forgetting cost O(log n), and O(1) for the usual
+/// each lease knows its index, so that keeping and forgetting cost O(log n), and O(1) for the usual
 /// lease that comes last and goes first.
 ///
 /// Rule: a lease is lost when its deadline passes, whatever is still on its way. A renewal that

@@ -53,7 +53,7 @@ struct lease_state {
     std::atomic<time_point> deadline{time_point::min()};
     std::atomic<lease_status> status{lease_status::held};
     std::atomic<loss_reason> reason{loss_reason::none};
-    std::string loss_text;  ///< Written once, before the reason becomes `broken`.
+    std::string loss_text;  ///< Written once, before the reason becomes `evicted`.
     loss_signal lost;
     unsigned fork_generation = 0;
     time_point since = time_point::min();  ///< When it was granted.
@@ -63,15 +63,20 @@ struct lease_state {
     std::optional<duration> drift = {};
     /// Whether the keeper renews it. If not, it is asked whether it is still ours, and no more.
     bool renews = true;
-    /// Runs for the whole ttl already: what is handed over or passed on has to be made to. The
+    /// Runs for the whole ttl already: what is handed off or passed on has to be made to. The
     /// holder's own renewal sets it while the keeper prepares one.
     std::atomic<bool> whole{true};
     /// Who wants to hear of this lease alone; null for nobody.
     std::shared_ptr<const lease_observer> listener = {};
+    /// What the holder says of itself.
+    holder_note note = {};
+    /// Requests for it that may be carried out late, until then: see leave_queue.hpp.
+    std::uint32_t doubts = 0;
+    time_point doubt_until = time_point::min();
     /// How often this lease may still be passed on inside the process.
     std::uint32_t passes_left = 0;
     /// It was made to be passed on, so the others of its client wait for its end, not the engine's.
-    bool occupies_line = false;
+    bool occupies_queue = false;
 
     // The keeper's notes; guarded by whatever guards the keeper.
     time_point renew_at = time_point::max();
@@ -81,7 +86,7 @@ struct lease_state {
     /// A downgrade is on its way: see keeper_book::begin_turn().
     bool turning = false;
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-    std::size_t place = nowhere;
+    std::size_t heap_index = nowhere;
 
     [[nodiscard]] bool ours() const noexcept {
         const lease_status now = status.load();
@@ -94,6 +99,9 @@ struct lease_state {
         renews = from.renews;
         whole = from.whole.load();
         listener = from.listener;
+        note = from.note;
+        doubts = from.doubts;
+        doubt_until = from.doubt_until;
     }
 
     /// A renewal makes it run longer.
@@ -102,6 +110,11 @@ struct lease_state {
     /// Why it is lost when its time is over.
     [[nodiscard]] loss_reason reason_of_time() const noexcept {
         return deadline.load() >= hold_end ? loss_reason::max_hold : loss_reason::expired;
+    }
+
+    /// How often its leave must find something: what is held, and what may come late.
+    [[nodiscard]] std::uint32_t finds(time_point now) const noexcept {
+        return now < doubt_until ? doubts + 1 : 0;
     }
 
     /// When no engine has it any more, whatever was on its way when it was lost.
@@ -121,5 +134,10 @@ struct lease_state {
         return false;
     }
 };
+
+/// Gives it back, whatever the engine knows of it.
+[[nodiscard]] inline ask::leave leave_of(const lease_state& state) {
+    return {state.name, state.owner, state.mode, state.note.is_set()};
+}
 
 }  // namespace holdfast::detail

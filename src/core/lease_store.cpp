@@ -31,7 +31,7 @@ void lease_store::introduce(const client_id& /*id*/, const client_label& /*who*/
 
 result<std::optional<lease_info>> lease_store::inspect(const lock_name& /*name*/,
                                                        time_point /*give_up*/) {
-    return fail(errc::unsupported, "this engine does not tell who holds a name");
+    return fail(errc::unsupported, "this engine does not report the holders of a name");
 }
 
 result<lease_reply> lease_store::adopt(const lease_adoption& /*asked*/, time_point /*give_up*/) {

@@ -18,8 +18,8 @@ std::string_view to_string(loss_reason reason) noexcept {
     switch (reason) {
         case loss_reason::none: return "none";
         case loss_reason::expired: return "expired";
-        case loss_reason::taken: return "taken";
-        case loss_reason::broken: return "broken";
+        case loss_reason::missing: return "missing";
+        case loss_reason::evicted: return "evicted";
         case loss_reason::max_hold: return "max_hold";
         case loss_reason::closed: return "closed";
         case loss_reason::forked: return "forked";
@@ -30,8 +30,8 @@ std::string_view to_string(loss_reason reason) noexcept {
 std::string_view to_string(grant_path path) noexcept {
     switch (path) {
         case grant_path::at_once: return "at_once";
-        case grant_path::looked: return "looked";
-        case grant_path::handed_over: return "handed_over";
+        case grant_path::polled: return "polled";
+        case grant_path::handed_off: return "handed_off";
         case grant_path::passed_on: return "passed_on";
         case grant_path::adopted: return "adopted";
     }

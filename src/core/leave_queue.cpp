@@ -4,6 +4,7 @@
 #include "core/mutation.hpp"
 #include "core/validity.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -14,15 +15,29 @@ using namespace std::chrono_literals;
 
 constexpr duration pause = 200ms;
 
+// What nobody knows of is in the way of others for no longer than this.
+constexpr duration pause_in_doubt = 1s;
+
 }  // namespace
 
-void leave_queue::add(ask::leave request, time_point until) {
-    fresh_.push_back(std::make_shared<entry>(entry{std::move(request), until, time_point::min()}));
+void leave_queue::add(ask::leave request, time_point until, std::uint32_t finds) {
+    fresh_.push_back(
+        std::make_shared<entry>(entry{std::move(request), until, time_point::min(), finds}));
+}
+
+void leave_queue::hurry() {
+    hurries_ = true;
+    for (handle& one : doubted_) {
+        one->next = time_point::min();
+        fresh_.push_back(std::move(one));
+    }
+    doubted_.clear();
 }
 
 std::vector<leave_queue::handle> leave_queue::due(time_point now) {
     std::vector<handle> found;
     take(again_, now, found);
+    take(doubted_, now, found);
     take(fresh_, now, found);
     return found;
 }
@@ -41,11 +56,18 @@ void leave_queue::take(std::deque<handle>& from, time_point now, std::vector<han
 time_point leave_queue::next() const noexcept {
     if (in_flight_ >= most_in_flight) return time_point::max();
     if (!fresh_.empty()) return time_point::min();
-    return again_.empty() ? time_point::max() : again_.front()->next;
+    const auto first = [](const std::deque<handle>& in) {
+        return in.empty() ? time_point::max() : in.front()->next;
+    };
+    return std::min(first(again_), first(doubted_));
 }
 
-void leave_queue::answered() {
+void leave_queue::answered(handle one, bool found, time_point now) {
     --in_flight_;
+    if (found && one->finds > 0) --one->finds;
+    if (one->finds == 0 || hurries_ || mutation("late_writes_stay")) return;
+    one->next = later(now, pause_in_doubt);
+    doubted_.push_back(std::move(one));
 }
 
 void leave_queue::failed(handle one, time_point now) {
@@ -56,7 +78,7 @@ void leave_queue::failed(handle one, time_point now) {
 }
 
 std::size_t leave_queue::size() const noexcept {
-    return in_flight_ + fresh_.size() + again_.size();
+    return in_flight_ + fresh_.size() + again_.size() + doubted_.size();
 }
 
 }  // namespace holdfast::detail

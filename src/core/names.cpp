@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <holdfast/holder_note.hpp>
 #include <holdfast/names.hpp>
 
 #include <fmt/format.h>
@@ -88,6 +89,10 @@ result<void> fit_text(std::string_view what, std::string_view text, std::size_t 
 
 result<void> fit_reason(std::string_view text) {
     return fit_text("reason", text, 200);
+}
+
+result<void> fit_note(std::string_view text) {
+    return fit_text("note", text, holder_note::max_bytes);
 }
 
 result<lock_name> lock_name::make(std::string_view text) {

@@ -10,11 +10,11 @@ namespace holdfast {
 
 bool is_side_key(std::string_view key) noexcept {
     if (!key.starts_with('{')) return false;
-    // A waiter's key ends with its owner.
+    // A waiter's key ends with its owner, and so does a holder's note.
     const std::size_t colon = key.rfind(':');
     if (owner_token::parse(key.substr(colon + 1))) key = key.substr(0, colon);
-    constexpr std::array ends{line_end,    waiters_end, holders_end,   limit_end,
-                              evicted_end, guard_end,   guard_last_end};
+    constexpr std::array ends{line_end,    waiters_end, holders_end, limit_end,
+                              evicted_end, note_end,    guard_end,   guard_last_end};
     return std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
 }
 

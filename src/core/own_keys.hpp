@@ -21,6 +21,7 @@ inline constexpr std::string_view waiters_end = ":waiters";
 inline constexpr std::string_view evicted_end = ":evicted";
 inline constexpr std::string_view holders_end = ":holders";
 inline constexpr std::string_view limit_end = ":limit";
+inline constexpr std::string_view note_end = ":note";
 inline constexpr std::string_view guard_end = ":fence";
 inline constexpr std::string_view guard_last_end = ":fence:last";
 

@@ -21,7 +21,7 @@ release_machine::action release_machine::on_reply(const result<lease_reply>& rep
         const auto* lost = std::get_if<answer::lost>(&*reply);
         if (lost != nullptr && !lost->reason.empty()) {
             return finish{
-                fail(errc::lease_lost, fmt::format("'{}' was taken away: {}", name, lost->reason)),
+                fail(errc::lease_lost, fmt::format("'{}' was evicted: {}", name, lost->reason)),
                 false, lost->reason};
         }
         const bool gone = lost != nullptr && !asked_again_;

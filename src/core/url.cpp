@@ -166,7 +166,8 @@ result<url> parse_url(std::string_view text) {
     const auto colon = text.find(':');
     if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
         return wrong(
-            "this is no URL of an engine: say sqlite:/path/of/a/file, redis://host, or another");
+            "this is not the URL of an engine: use sqlite:/path/of/a/file, redis://host, or "
+            "another");
     }
     url out;
     for (const char c : text.substr(0, colon)) {

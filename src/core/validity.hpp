@@ -24,8 +24,8 @@ constexpr duration drift_allowance(duration ttl, std::optional<duration> drift =
 }
 
 /// Until when a lease may be believed in.
-constexpr time_point believed_until(time_point sent, duration ttl,
-                                    std::optional<duration> drift = {}) {
+constexpr time_point valid_until(time_point sent, duration ttl,
+                                 std::optional<duration> drift = {}) {
     return sent + ttl - drift_allowance(ttl, drift);
 }
 

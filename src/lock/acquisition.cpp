@@ -30,7 +30,7 @@ acquisition::acquisition(lock_runtime& runtime, const lock_name& name,
                          const acquire_options& options, const lease_mode& mode, bell* rings)
     : runtime_(runtime), name_(name), options_(options), mode_(mode), me_(runtime.time(), rings) {}
 
-bool acquisition::stands_in_line() const noexcept {
+bool acquisition::waits_in_queue() const noexcept {
     return options_.wait != duration::zero();
 }
 
@@ -39,14 +39,14 @@ bool acquisition::alone() const noexcept {
 }
 
 time_point acquisition::wait_until() const noexcept {
-    return stands_in_line() ? later(asked_, options_.wait) : time_point::min();
+    return waits_in_queue() ? later(asked_, options_.wait) : time_point::min();
 }
 
 acquisition::action acquisition::start() {
     if (const auto fit = runtime_.ready(options_, mode_); !fit) return std::unexpected(fit.error());
     if (options_.stop.stop_requested()) return std::unexpected(cancelled_error(name_));
     asked_ = runtime_.time().now();
-    if (!stands_in_line()) return ask_engine();
+    if (!waits_in_queue()) return ask_engine();
     if (options_.stop.stop_possible()) stopping_.emplace(options_.stop, canceller{&me_});
     ++runtime_.count().waiting_for(mode_);
     if (runtime_.lines(mode_).enter(name_, me_) == local_queues::turn::ask) return ask_engine();
@@ -65,8 +65,8 @@ acquisition::action acquisition::on_event(const waiter::event& event) {
     return next(
         std::visit(overloaded{
                        [&](waiter::time_is_up) { return machine_->on_wake(now); },
-                       [&](const handed_over& given) { return machine_->on_hand_over(given, now); },
-                       [&](look_again) { return machine_->on_look_again(now); },
+                       [&](const handed_off& given) { return machine_->on_handoff(given, now); },
+                       [&](poll_again) { return machine_->on_poll_again(now); },
                        [&](waiter::cancelled) { return machine_->on_cancel(now); },
                        [&](waiter::closed) { return machine_->on_cancel(now); },
                        [&](const auto&) { return machine_->on_wake(now); },
@@ -112,12 +112,13 @@ acquisition::action acquisition::ask_engine() {
                      .ttl = options_.ttl,
                      .wait_until = wait_until(),
                      .request_timeout = runtime_.request_timeout(),
-                     .spare_fences = stands_in_line() && alone() ? options_.local_passes : 0,
+                     .spare_fences = waits_in_queue() && alone() ? options_.local_passes : 0,
                      .barge = options_.barging,
                      .drift = options_.drift,
                      .jitter = jitter,
-                     .waited = stood_behind_});
-    if (stands_in_line()) {
+                     .waited = stood_behind_,
+                     .note = options_.note});
+    if (waits_in_queue()) {
         seat_.reset();
         seat_.emplace(runtime_.room(), machine_->plan().owner, me_);
     }
@@ -137,12 +138,12 @@ acquisition::action acquisition::next(acquire_machine::action&& from_machine) {
 result<lease> acquisition::settle(acquire_machine::finish&& end) {
     seat_.reset();
     const acquire_plan& plan = machine_->plan();
-    if (end.leftover) runtime_.leave_in_background(plan);
+    if (end.leftover) runtime_.leave_in_background(plan, end.doubts);
     auto got = end.outcome ? runtime_.hand_out(plan, *end.outcome, options_, asked_)
                            : refuse(std::move(end.outcome.error()));
-    if (!stands_in_line()) return got;
+    if (!waits_in_queue()) return got;
     --runtime_.count().waiting_for(mode_);
-    if (!got || !alone() || !runtime_.occupy_line(*got, options_)) {
+    if (!got || !alone() || !runtime_.occupy_queue(*got, options_)) {
         if (got || !mutation("forgets_those_behind_it")) runtime_.lines(mode_).next(name_);
     }
     return got;

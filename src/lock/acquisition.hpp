@@ -57,7 +57,7 @@ private:
         void operator()() const { who->cancel(); }
     };
 
-    [[nodiscard]] bool stands_in_line() const noexcept;
+    [[nodiscard]] bool waits_in_queue() const noexcept;
     /// It wants the name alone.
     [[nodiscard]] bool alone() const noexcept;
     [[nodiscard]] time_point wait_until() const noexcept;

@@ -16,7 +16,7 @@ result<lease_token> lock_runtime::detach(lease_state& state) {
     }
     const bool ours = held(state) && state.end(lease_status::released, loss_reason::none);
     if (ours) keeper_->forget(state);  // the keeper declares one lost whose time is over
-    if (state.occupies_line) lines_.end_turn(state);
+    if (state.occupies_queue) queues_.end_turn(state);
     if (!ours) {
         return fail(errc::lease_lost,
                     fmt::format("'{}' was lost before it was detached", state.name.value()));
@@ -48,19 +48,19 @@ result<lease> lock_runtime::adopt(const lease_token& token, const acquire_option
         if (reply.error() != errc::unsupported) leave_in_background(plan);
         return std::unexpected(std::move(reply.error()));
     }
-    const time_point until = believed_until(sent, plan.ttl, options.drift);
+    const time_point until = valid_until(sent, plan.ttl, options.drift);
     if (!std::holds_alternative<answer::renewed>(*reply) || clock_.now() >= until) {
         leave_in_background(plan);
         const auto* lost = std::get_if<answer::lost>(&*reply);
         const bool words = lost != nullptr && !lost->reason.empty();
         return fail(errc::lease_lost,
                     fmt::format("'{}' cannot be adopted: {}", plan.name.value(),
-                                words ? "it was taken away: " + lost->reason
+                                words ? "it was evicted: " + lost->reason
                                       : "its time was over, or it was adopted already"));
     }
     return hand_out(plan,
                     grant{.fence = token.fence(),
-                          .believed_until = until,
+                          .valid_until = until,
                           .renew_at = renew_at(sent, plan.ttl, options.drift),
                           .adopted = true},
                     options, asked);

@@ -46,7 +46,7 @@ struct async_driver::desk {
     bool over = false;     ///< Whoever is still here is put out.
 };
 
-void async_driver::place::ring() noexcept {
+void async_driver::inbox::ring() noexcept {
     desk_->leave({number_, std::nullopt});
 }
 
@@ -174,12 +174,12 @@ bool async_driver::full() const {
     return desk_->guests.size() >= most;
 }
 
-std::shared_ptr<async_driver::place> async_driver::new_place() {
+std::shared_ptr<async_driver::inbox> async_driver::new_inbox() {
     const std::scoped_lock guard(desk_->mutex);
-    return std::make_shared<place>(desk_, ++desk_->numbers);
+    return std::make_shared<inbox>(desk_, ++desk_->numbers);
 }
 
-void async_driver::take(const std::shared_ptr<place>& where, std::unique_ptr<operation> task) {
+void async_driver::take(const std::shared_ptr<inbox>& where, std::unique_ptr<operation> task) {
     auto next = task->start();
     if (std::holds_alternative<operation::finished>(next)) return task->complete();
     if (!admit(where->number_, std::holds_alternative<operation::send>(next), task)) {

@@ -25,7 +25,7 @@
 ///
 /// An operation is an operation: steps that say what to do next and never wait. Its first step and
 /// its first request are the caller's own; from then on only the async driver's thread touches it.
-/// Whatever happens to it (an answer, a hand-over, its turn, a cancel) is left in the async
+/// Whatever happens to it (an answer, a handoff, its turn, a cancel) is left in the async
 /// driver's inbox from whichever thread it happened on; the moments to look again are timers here.
 /// So ten thousand that wait cost one thread, and no engine's thread ever runs a user's code.
 ///
@@ -66,11 +66,11 @@ class async_driver {
 
 public:
     /// A number for one operation, and the bell that is heard under it.
-    class place final : public bell {
+    class inbox final : public bell {
     public:
-        place(std::shared_ptr<desk> where, std::uint64_t number)
+        inbox(std::shared_ptr<desk> where, std::uint64_t number)
             : desk_(std::move(where)), number_(number) {}
-        ~place() = default;
+        ~inbox() = default;
         void ring() noexcept override;
 
     private:
@@ -90,10 +90,10 @@ public:
     /// Whether there are that many.
     [[nodiscard]] bool full() const;
 
-    [[nodiscard]] std::shared_ptr<place> new_place();
+    [[nodiscard]] std::shared_ptr<inbox> new_inbox();
 
     /// Starts it, here and now; it may be complete when this returns.
-    void take(const std::shared_ptr<place>& where, std::unique_ptr<operation> task);
+    void take(const std::shared_ptr<inbox>& where, std::unique_ptr<operation> task);
 
     /// Nobody comes any more.
     void begin_close();

@@ -22,7 +22,7 @@ void tell(Completion done, Outcome outcome) {
 acquire_operation::acquire_operation(std::shared_ptr<lock_runtime> runtime, lock_name name,
                                      acquire_options options, const lease_mode& mode,
                                      mutex::acquire_completion done,
-                                     std::shared_ptr<async_driver::place> rings)
+                                     std::shared_ptr<async_driver::inbox> rings)
     : runtime_(std::move(runtime)),
       name_(std::move(name)),
       options_(std::move(options)),

@@ -20,7 +20,7 @@ class acquire_operation final : public operation {
 public:
     acquire_operation(std::shared_ptr<lock_runtime> runtime, lock_name name,
                       acquire_options options, const lease_mode& mode,
-                      mutex::acquire_completion done, std::shared_ptr<async_driver::place> rings);
+                      mutex::acquire_completion done, std::shared_ptr<async_driver::inbox> rings);
 
     action start() override;
     action on_reply(result<lease_reply> reply) override;
@@ -35,7 +35,7 @@ private:
     const lock_name name_;
     const acquire_options options_;
     mutex::acquire_completion done_;
-    const std::shared_ptr<async_driver::place> rings_;
+    const std::shared_ptr<async_driver::inbox> rings_;
     std::optional<acquisition> mine_;
     time_point sleeps_until_;
     std::optional<result<lease>> outcome_;

@@ -47,23 +47,23 @@ result<void> lock_runtime::close() {
     if (left == 0) return {};
     count_->left_to_ttl.fetch_add(left, std::memory_order_relaxed);
     return fail(errc::outcome_unknown,
-                fmt::format("{} leases or places in line were not given back within {}: the engine "
+                fmt::format("{} leases or waiters were not released within {}: the engine "
                             "did not answer in time, and they end by their ttl",
                             left, in_seconds(options_.close_timeout)));
 }
 
-void lock_runtime::leave_in_background(const acquire_plan& plan) {
+void lock_runtime::leave_in_background(const acquire_plan& plan, std::uint32_t doubts) {
     if (keeper_->leaving() >= most_leaving) {
         counters::add(count_->left_to_ttl);
         return;
     }
     leave({plan.name, plan.owner, plan.mode},
-          later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout));
+          later(clock_.now(), longest_trace(plan.ttl) + options_.request_timeout), doubts);
 }
 
-void lock_runtime::leave(ask::leave request, time_point until) {
+void lock_runtime::leave(ask::leave request, time_point until, std::uint32_t doubts) {
     if (mutation("closed_without_leaving") && closed_) return;
-    if (keeper_->leave_in_background(request, until)) return;
+    if (keeper_->leave_in_background(request, until, doubts)) return;
     const lease_request last = std::move(request);
     result<lease_reply> reply;
     store_->exchange({&last, 1}, {&reply, 1}, later(clock_.now(), options_.request_timeout));
@@ -72,14 +72,13 @@ void lock_runtime::leave(ask::leave request, time_point until) {
 
 // A lease that was lost here may still be the engine's to give: it was held for max_hold, or the
 // answer to its last renewal did not come. Who gives it back does not leave it to its ttl.
-void lock_runtime::give_back_lost(const lease_state& over) {
+void lock_runtime::release_lost(const lease_state& over) {
     if (mutation("lost_is_not_given_back")) return;
     const loss_reason why = over.reason.load();
     const bool perhaps_there =
-        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::taken;
+        why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::missing;
     if (!perhaps_there || clock_.now() >= over.gone_by()) return;
-    static_cast<void>(
-        keeper_->leave_in_background({over.name, over.owner, over.mode}, over.gone_by()));
+    static_cast<void>(keeper_->give_back(over, over.gone_by()));
 }
 
 }  // namespace holdfast::detail

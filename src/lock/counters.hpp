@@ -41,7 +41,7 @@ private:
 struct counters {
     std::atomic<std::uint64_t> acquired{0};
     std::atomic<std::uint64_t> waited{0};
-    std::atomic<std::uint64_t> handed_over{0};
+    std::atomic<std::uint64_t> handed_off{0};
     std::atomic<std::uint64_t> passed_on{0};
     std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> failed{0};
@@ -52,8 +52,8 @@ struct counters {
     /// By kind of lease_mode.
     std::array<std::atomic<std::uint64_t>, 3> waiting{};
     std::atomic<std::uint64_t> lost_expired{0};
-    std::atomic<std::uint64_t> lost_taken{0};
-    std::atomic<std::uint64_t> lost_broken{0};
+    std::atomic<std::uint64_t> lost_missing{0};
+    std::atomic<std::uint64_t> lost_evicted{0};
     std::atomic<std::uint64_t> lost_max_hold{0};
     std::atomic<std::uint64_t> lost_closed{0};
     std::atomic<std::uint64_t> observations_dropped{0};
@@ -84,8 +84,8 @@ struct counters {
 
     void add_loss(loss_reason why) {
         switch (why) {
-            case loss_reason::taken: return add(lost_taken);
-            case loss_reason::broken: return add(lost_broken);
+            case loss_reason::missing: return add(lost_missing);
+            case loss_reason::evicted: return add(lost_evicted);
             case loss_reason::max_hold: return add(lost_max_hold);
             case loss_reason::closed: return add(lost_closed);
             default: return add(lost_expired);

@@ -38,8 +38,8 @@ private:
 
 error lock_runtime::found_lost(lease_state& state) {
     keeper_->forget(state);
-    if (state.end(lease_status::lost, loss_reason::taken)) report_->lost(state);
-    if (state.occupies_line) lines_.end_turn(state);
+    if (state.end(lease_status::lost, loss_reason::missing)) report_->lost(state);
+    if (state.occupies_queue) queues_.end_turn(state);
     return {errc::lease_lost,
             fmt::format("'{}' was not ours any more when it was to be shared", state.name.value())};
 }
@@ -57,7 +57,7 @@ result<void> lock_runtime::shared_from(std::shared_ptr<lease_state>& state, time
     next->deadline = std::max(old.deadline.load(), std::min(deadline, old.hold_end));
     next->renew_at = renew_at;
     keeper_->forget(old);
-    if (old.occupies_line) lines_.end_turn(old);
+    if (old.occupies_queue) queues_.end_turn(old);
     const bool ours = old.end(lease_status::released, loss_reason::none);
     if (!ours || !keeper_->keep(next)) {
         leave({old.name, old.owner, next->mode}, later(clock_.now(), old.ttl));
@@ -106,7 +106,7 @@ result<void> lock_runtime::downgrade(std::shared_ptr<lease_state>& state) {
     const auto* given = std::get_if<answer::granted>(&*reply);
     // One that was passed on has a fence above the engine's; a later holding has one above both.
     if (given != nullptr && given->fence <= old.fence) {
-        return shared_from(state, believed_until(sent, given->ttl, old.drift),
+        return shared_from(state, valid_until(sent, given->ttl, old.drift),
                            renew_at(sent, old.ttl, old.drift));
     }
     // A new lease is not what was asked for: someone else may have been in between.

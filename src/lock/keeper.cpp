@@ -92,10 +92,15 @@ std::size_t keeper::leaving() const {
     return desk_->leaves.size();
 }
 
-bool keeper::leave_in_background(ask::leave request, time_point until) {
+bool keeper::give_back(const lease_state& lease, time_point until) {
+    return leave_in_background(leave_of(lease), std::max(until, lease.doubt_until),
+                               lease.finds(desk_->time.now()));
+}
+
+bool keeper::leave_in_background(ask::leave request, time_point until, std::uint32_t finds) {
     const std::scoped_lock guard(desk_->mutex);
     if (desk_->ended) return false;
-    desk_->leaves.add(std::move(request), until);
+    desk_->leaves.add(std::move(request), until, finds);
     desk_->wake_before(time_point::min());
     return true;
 }
@@ -144,8 +149,14 @@ void keeper::send_renewals(std::vector<keeper_book::entry> due, time_point now) 
     requests.reserve(due.size());
     for (const auto& lease : due) {
         patience = std::min(patience, std::max<duration>(lease->ttl.load() / 4, 5ms));
-        requests.emplace_back(ask::renew{lease->name, lease->owner, lease->mode,
-                                         keeper_book::ttl_to_ask(*lease, now), lease->fence});
+        // A look that does not make the lease run longer must not shorten its note.
+        requests.emplace_back(ask::renew{lease->name,
+                                         lease->owner,
+                                         lease->mode,
+                                         keeper_book::ttl_to_ask(*lease, now),
+                                         lease->fence,
+                                         {},
+                                         lease->extends() ? lease->note : holder_note()});
     }
     store_->submit(std::move(requests), later(now, patience),
                    [d = desk_, due = std::move(due)](std::size_t index, result<lease_reply> reply) {
@@ -160,7 +171,7 @@ void keeper::send_leaves(std::vector<leave_queue::handle> due, time_point now) {
     for (const auto& one : due) requests.emplace_back(one->request);
     store_->submit(std::move(requests), later(now, request_timeout_),
                    [d = desk_, due = std::move(due)](std::size_t index, result<lease_reply> reply) {
-                       d->leave_answered(due[index], reply.has_value());
+                       d->leave_answered(due[index], reply);
                    });
 }
 
@@ -172,18 +183,19 @@ void keeper::begin_close() {
         const std::scoped_lock guard(d.mutex);
         if (d.closing) return;
         d.closing = true;
+        d.leaves.hurry();
         given_back = d.book.drain();
         std::erase_if(given_back, [](const auto& lease) {
             return !lease->end(lease_status::lost, loss_reason::closed);
         });
         for (const auto& lease : given_back) {
-            d.leaves.add({lease->name, lease->owner, lease->mode}, time_point::max());
+            d.leaves.add(leave_of(*lease), time_point::max());
         }
         const time_point now = d.time.now();
         for (const auto& weak : d.lost) {
             const auto lease = weak.lock();
             if (lease == nullptr || now >= lease->gone_by()) continue;
-            d.leaves.add({lease->name, lease->owner, lease->mode}, time_point::max());
+            d.leaves.add(leave_of(*lease), time_point::max());
         }
         d.wake_before(time_point::min());
     }
@@ -220,15 +232,18 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
     duration slack{};
     bool shaken = false;
     bool refused = false;
+    keeper_book::entry heir;
     {
         const std::scoped_lock guard(mutex);
+        heir = heir_of(lease);
         if (!reply) {
             shaken = book.not_renewed(lease, now);
         } else if (const auto* good = std::get_if<answer::renewed>(&*reply)) {
             slack = book.renewed(lease, good->ttl, now);
         } else {
             const auto* lost = std::get_if<answer::lost>(&*reply);
-            refused = book.refused(lease, lost == nullptr ? "" : std::string_view(lost->reason));
+            refused = book.refused(heir != nullptr ? *heir : lease,
+                                   lost == nullptr ? "" : std::string_view(lost->reason));
         }
         wake_before(book.next());
     }
@@ -238,7 +253,15 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
     if (!reply && lease.extends()) report->not_renewed();
     if (shaken) report->jeopardy(lease, lease.deadline.load() - now, reply.error());
     if (slack > duration::zero()) report->renewed(lease, slack);
-    if (refused) report->lost(lease);
+    if (refused) report->lost(heir != nullptr ? *heir : lease);
+}
+
+// A lease that was passed on while its renewal was on its way is held by another state of the same
+// owner. A loss is that one's: holders that are quicker than a trip would not hear of it otherwise.
+// Requires: the mutex is held.
+keeper_book::entry keeper::desk::heir_of(const lease_state& lease) const {
+    const bool passed = lease.occupies_queue && lease.place == lease_state::nowhere;
+    return passed ? book.find(lease.owner) : nullptr;
 }
 
 // Tells of it, and sees to the leases that nothing was heard of since.
@@ -253,7 +276,7 @@ void keeper::desk::clock_stepped(const lease_state& known, const clock_step& ste
         if (on_clock_step == clock_step_policy::lose) {
             given_up = book.lose_all_but(known);
             for (const auto& lease : given_up) {
-                leaves.add({lease->name, lease->owner, lease->mode}, lease->gone_by());
+                leaves.add(leave_of(*lease), lease->gone_by());
             }
         } else {
             doubted = book.doubt_all_but(known, now);
@@ -277,10 +300,11 @@ void keeper::desk::evicted(const holdfast::evicted& told) {
     report->lost(*lease);
 }
 
-void keeper::desk::leave_answered(leave_queue::handle one, bool done) {
+void keeper::desk::leave_answered(leave_queue::handle one, const result<lease_reply>& reply) {
     const std::scoped_lock guard(mutex);
-    if (done) {
-        leaves.answered();
+    if (reply) {
+        const auto* gone = std::get_if<answer::released>(&*reply);
+        leaves.answered(std::move(one), gone != nullptr && gone->found, time.now());
     } else {
         leaves.failed(std::move(one), time.now());
     }

@@ -49,7 +49,11 @@ public:
 
     /// Ends whatever the owner has on the engine, in the background; repeated until the engine has
     /// answered or `until` (by then it has expired there). False if the keeper has ended.
-    [[nodiscard]] bool leave_in_background(ask::leave request, time_point until);
+    /// `finds`: as leave_queue::entry has it.
+    [[nodiscard]] bool leave_in_background(ask::leave request, time_point until,
+                                           std::uint32_t finds = 0);
+    /// Gives back what was held. What may still be carried out for it, too, late.
+    [[nodiscard]] bool give_back(const lease_state& lease, time_point until);
 
     /// Closing, in two steps. From the first on nothing is kept: what was kept is lost as `closed`
     /// and given back, and so is what was lost before and is still in somebody's hands. The second
@@ -76,7 +80,8 @@ private:
         void clock_stepped(const lease_state& known, const clock_step& step);
         void renewal_answered(lease_state& lease, const result<lease_reply>& reply);
         void evicted(const holdfast::evicted& told);
-        void leave_answered(leave_queue::handle one, bool done);
+        void leave_answered(leave_queue::handle one, const result<lease_reply>& reply);
+        [[nodiscard]] keeper_book::entry heir_of(const lease_state& lease) const;
         void note_loss(const std::shared_ptr<lease_state>& lease);
         void wake_before(time_point when);
         [[nodiscard]] time_point next_wake() const;

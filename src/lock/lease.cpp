@@ -78,7 +78,7 @@ loss_reason lease::reason() const noexcept {
 }
 
 std::string lease::loss_text() const {
-    return reason() == loss_reason::broken ? state_->loss_text : std::string();
+    return reason() == loss_reason::evicted ? state_->loss_text : std::string();
 }
 
 result<void> lease::renew() {

@@ -51,17 +51,17 @@ public:
     void check(const lock_name& name, time_point now);
 
 private:
-    struct line {
+    struct queue {
         std::size_t asking = 0;
         std::deque<waiter*> behind;
         std::shared_ptr<const lease_state> holder;
     };
 
-    void open(std::unordered_map<lock_name, line>::iterator at);
+    void open(std::unordered_map<lock_name, queue>::iterator at);
 
     const std::size_t most_;
     std::mutex mutex_;
-    std::unordered_map<lock_name, line> lines_;
+    std::unordered_map<lock_name, queue> queues_;
 };
 
 }  // namespace holdfast::detail

@@ -105,7 +105,7 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
         const acquire_plan& plan = machines[i].plan();
-        if (ends[i]->leftover) leave_in_background(plan);
+        if (ends[i]->leftover) leave_in_background(plan, ends[i]->doubts);
         if (ends[i]->outcome) {
             got.push_back(hand_out(plan, *ends[i]->outcome, options, asked));
         } else {

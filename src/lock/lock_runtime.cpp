@@ -31,15 +31,16 @@ client_label this_program() {
 std::string why_lost(const lease_state& over) {
     const loss_reason why = over.reason.load();
     const std::string_view word = to_string(why);
-    return why == loss_reason::broken ? fmt::format("{}, {}", word, over.loss_text)
-                                      : std::string(word);
+    return why == loss_reason::evicted ? fmt::format("{}, {}", word, over.loss_text)
+                                       : std::string(word);
 }
 
 /// What the user chose for this holding. One that is not renewed and runs for less than its ttl,
-/// because it was handed over or passed on, is made to run for the whole ttl at `now`, once.
+/// because it was handed off or passed on, is made to run for the whole ttl at `now`, once.
 void choose(lease_state& state, const acquire_options& options, time_point now) {
     state.drift = options.drift;
     state.listener = options.listener;
+    if (options.note.is_set()) state.note = options.note;
     state.renews = options.renewal == renewals::automatic;
     state.whole = now == time_point::max();
     if (!state.renews && !state.whole) state.renew_at = now;
@@ -47,10 +48,10 @@ void choose(lease_state& state, const acquire_options& options, time_point now) 
 
 /// Opens the local line when a lease that occupied it is given back, whatever came of that.
 struct turn_end {
-    local_queues& lines;
+    local_queues& queues;
     const lease_state& over;
     ~turn_end() {
-        if (over.occupies_line) lines.end_turn(over);
+        if (over.occupies_queue) queues.end_turn(over);
     }
 };
 
@@ -141,10 +142,10 @@ void lock_runtime::acquire_async(const lock_name& name, const acquire_options& o
                                          "way already: let some end first",
                                          async_driver::most)));
     }
-    auto place = async_driver_->new_place();
+    auto inbox = async_driver_->new_inbox();
     auto task = std::make_unique<acquire_operation>(shared_from_this(), name, options, mode,
-                                                    std::move(done), place);
-    async_driver_->take(place, std::move(task));
+                                                    std::move(done), inbox);
+    async_driver_->take(inbox, std::move(task));
 }
 
 result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& given,
@@ -156,14 +157,18 @@ result<lease> lock_runtime::hand_out(const acquire_plan& plan, const grant& give
     state->passes_left = options.local_passes;
     state->since = now;
     state->hold_end = later(now, options.max_hold);
-    state->deadline = std::min(given.believed_until, state->hold_end);
+    state->deadline = std::min(given.valid_until, state->hold_end);
     state->renew_at = given.renew_at;
-    choose(*state, options, given.handed_over ? now : time_point::max());
+    state->doubts = given.doubts;
+    state->doubt_until = given.doubt_until;
+    choose(*state, options, given.handed_off ? now : time_point::max());
+    // No request that was answered has brought these words.
+    if ((given.adopted || given.handed_off) && state->note.is_set()) state->renew_at = now;
     if (!keeper_->keep(state)) {
         leave_in_background(plan);
         return std::unexpected(closed_error());
     }
-    const grant_path waited = given.handed_over ? grant_path::handed_over : grant_path::looked;
+    const grant_path waited = given.handed_off ? grant_path::handed_off : grant_path::polled;
     const grant_path alone = given.adopted ? grant_path::adopted : grant_path::at_once;
     report_->acquired(*state, now - asked, given.waited ? waited : alone);
     return lease(shared_from_this(), std::move(state));
@@ -176,25 +181,31 @@ result<lease> lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
     state->hold_end = later(now, options.max_hold);
     state->deadline = std::min(state->deadline.load(), state->hold_end);
     if (options.renewal == renewals::off) state->ttl = options.ttl;
+    // The engine does not know of this holder: its words go with a renewal, or take back those of
+    // the one before.
+    if (state->note.is_set() || options.note.is_set()) {
+        state->note = holder_note("");
+        state->renew_at = now;
+    }
     choose(*state, options, now);
     if (!keeper_->keep(state)) {
-        leave({state->name, state->owner, state->mode}, later(now, state->ttl));
+        leave(leave_of(*state), later(now, state->ttl));
         return std::unexpected(closed_error());
     }
     report_->acquired(*state, now - asked, grant_path::passed_on);
     return lease(shared_from_this(), state);
 }
 
-bool lock_runtime::occupy_line(const lease& got, const acquire_options& options) {
+bool lock_runtime::occupy_queue(const lease& got, const acquire_options& options) {
     if (options.local_passes == 0) return false;
-    got.state_->occupies_line = true;
-    lines_.occupy(got.name(), got.state_);
+    got.state_->occupies_queue = true;
+    queues_.occupy(got.name(), got.state_);
     return true;
 }
 
 // Passes a lease to the next waiter of this client, if it may be and has enough life left.
 bool lock_runtime::pass_on(const lease_state& old) {
-    if (!old.occupies_line || old.passes_left == 0) return false;
+    if (!old.occupies_queue || old.passes_left == 0) return false;
     if (remaining_until(old.deadline.load()) < old.ttl.load() / 2) return false;
     std::uint64_t step = 1;
     if (mutation("passes_on_the_same_fence")) step = 0;
@@ -202,10 +213,13 @@ bool lock_runtime::pass_on(const lease_state& old) {
                                               fencing_token{old.fence.value + step});
     next->fork_generation = generation_;
     next->passes_left = old.passes_left - 1;
-    next->occupies_line = true;
+    next->occupies_queue = true;
     next->deadline = old.deadline.load();
     next->renew_at = old.renew_at;
-    return lines_.pass_on(old, std::move(next));
+    next->note = old.note;
+    next->doubts = old.doubts;
+    next->doubt_until = old.doubt_until;
+    return queues_.pass_on(old, std::move(next));
 }
 
 duration lock_runtime::remaining_until(time_point deadline) const noexcept {
@@ -222,8 +236,8 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     const bool mine = state.end(lease_status::released, loss_reason::none);
     if (!mutation("renews_after_the_release")) keeper_->forget(state);
     if (!mine) {
-        const turn_end opening{lines_, state};
-        give_back_lost(state);
+        const turn_end opening{queues_, state};
+        release_lost(state);
         return said(fail(errc::lease_lost, fmt::format("'{}' was lost before: {}",
                                                        state.name.value(), why_lost(state))));
     }
@@ -233,23 +247,28 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     }
     return std::variant<said, release_machine>(
         std::in_place_type<release_machine>,
-        release_plan{.request = {state.name, state.owner, state.mode},
+        release_plan{.request = {state.name, state.owner, state.mode, {}, state.note.is_set()},
                      .in_time = in_time,
                      .give_up = later(now, options_.request_timeout)});
 }
 
 result<void> lock_runtime::end_release(lease_state& state, release_machine::finish end) {
-    const turn_end opening{lines_, state};
+    const turn_end opening{queues_, state};
     if (end.outcome) {
         report_->released(state, clock_);
     } else if (end.outcome.error() == errc::lease_lost) {
         const bool late = clock_.now() >= state.deadline.load();
-        const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::taken;
-        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::broken,
+        const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::missing;
+        report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::evicted,
                                  std::move(end.evicted));
     }
+    const time_point now = clock_.now();
     if (end.leftover) {
-        leave({state.name, state.owner, state.mode}, later(clock_.now(), state.ttl));
+        leave(leave_of(state), std::max(later(now, state.ttl), state.doubt_until),
+              state.finds(now));
+    } else if (now < state.doubt_until) {
+        static_cast<void>(
+            keeper_->leave_in_background(leave_of(state), state.doubt_until, state.doubts));
     }
     return std::move(end.outcome);
 }
@@ -272,7 +291,7 @@ void lock_runtime::release_async(std::shared_ptr<lease_state> state,
                                  lease::release_completion done) {
     auto begun = begin_release(*state);
     if (auto* said = std::get_if<result<void>>(&begun)) return done(std::move(*said));
-    async_driver_->take(async_driver_->new_place(),
+    async_driver_->take(async_driver_->new_inbox(),
                         std::make_unique<release_operation>(
                             shared_from_this(), std::move(state),
                             std::move(std::get<release_machine>(begun)), std::move(done)));
@@ -286,11 +305,10 @@ void lock_runtime::abandon(lease_state& state) noexcept {
         report_->released(state, clock_);
         return;
     }
-    const turn_end opening{lines_, state};
-    if (!mine) return give_back_lost(state);
+    const turn_end opening{queues_, state};
+    if (!mine) return release_lost(state);
     report_->released(state, clock_);
-    static_cast<void>(keeper_->leave_in_background({state.name, state.owner, state.mode},
-                                                   later(clock_.now(), state.ttl)));
+    static_cast<void>(keeper_->give_back(state, later(clock_.now(), state.ttl)));
 }
 
 bool lock_runtime::held(const lease_state& state) const noexcept {
@@ -325,7 +343,7 @@ result<std::optional<lease_info>> lock_runtime::inspect(const lock_name& name) {
 // Says which of them are this client's.
 void lock_runtime::claim(lease_info& seen) const {
     for (holder_info& one : seen.holders) one.mine = one.client == id_.value();
-    for (waiter_info& one : seen.line) one.mine = one.client == id_.value();
+    for (waiter_info& one : seen.queue) one.mine = one.client == id_.value();
 }
 
 result<std::uint32_t> lock_runtime::evict(const lock_name& name, std::string_view reason) {
@@ -352,8 +370,8 @@ result<clock_comparison> lock_runtime::compare_clocks() {
 
 client_statistics lock_runtime::statistics() const {
     const loss_counts lost{.expired = count_->lost_expired,
-                           .taken = count_->lost_taken,
-                           .broken = count_->lost_broken,
+                           .missing = count_->lost_missing,
+                           .evicted = count_->lost_evicted,
                            .max_hold = count_->lost_max_hold,
                            .closed = count_->lost_closed};
     const waiting_counts waiting{.exclusive = count_->waiting[0],
@@ -361,7 +379,7 @@ client_statistics lock_runtime::statistics() const {
                                  .permit = count_->waiting[2]};
     return {.acquired = count_->acquired,
             .waited = count_->waited,
-            .handed_over = count_->handed_over,
+            .handed_off = count_->handed_off,
             .passed_on = count_->passed_on,
             .refused = count_->refused,
             .failed = count_->failed,
@@ -369,7 +387,7 @@ client_statistics lock_runtime::statistics() const {
             .renewed = count_->renewed,
             .renewal_failures = count_->renewal_failures,
             .clock_steps = count_->clock_steps,
-            .lost = lost.expired + lost.taken + lost.broken + lost.max_hold + lost.closed,
+            .lost = lost.expired + lost.missing + lost.evicted + lost.max_hold + lost.closed,
             .held = keeper_->size(),
             .waiting = waiting.exclusive + waiting.shared + waiting.permit,
             .least_slack = count_->least_slack,

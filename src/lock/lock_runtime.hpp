@@ -40,7 +40,7 @@ class lock_runtime : public std::enable_shared_from_this<lock_runtime> {
 public:
     /// Places in the engine's line that one client takes for readers of a name, or for those who
     /// want its permits: many enough to be let in together, few of the thousand that there are.
-    static constexpr std::size_t most_joint_places = 32;
+    static constexpr std::size_t most_joint_waiters = 32;
 
     lock_runtime(std::shared_ptr<lease_store> store, const client_options& options,
                  upkeep by = upkeep::threads);
@@ -94,7 +94,7 @@ public:
     [[nodiscard]] duration request_timeout() const noexcept { return options_.request_timeout; }
     /// The lines of those who want a name alone, or of those who can be let in together.
     [[nodiscard]] local_queues& lines(const lease_mode& mode) noexcept {
-        return mode.type == lease_mode::kind::exclusive ? lines_ : joint_lines_;
+        return mode.type == lease_mode::kind::exclusive ? queues_ : joint_queues_;
     }
     [[nodiscard]] waiter_table& room() noexcept { return *room_; }
     [[nodiscard]] counters& count() noexcept { return *count_; }
@@ -110,10 +110,10 @@ public:
     [[nodiscard]] result<lease> take_over(const std::shared_ptr<lease_state>& state,
                                           const acquire_options& options, time_point asked);
     /// True if the line stays closed behind a lease that may be passed on.
-    [[nodiscard]] bool occupy_line(const lease& got, const acquire_options& options);
-    void leave_in_background(const acquire_plan& plan);
+    [[nodiscard]] bool occupy_queue(const lease& got, const acquire_options& options);
+    void leave_in_background(const acquire_plan& plan, std::uint32_t doubts = 0);
     /// In the background; by the caller itself if the client is closed and has none any more.
-    void leave(ask::leave request, time_point until);
+    void leave(ask::leave request, time_point until, std::uint32_t doubts = 0);
 
     // The parts of one release: what can be said without the engine, or else how to ask it; and
     // what to do with its last word.
@@ -126,7 +126,7 @@ private:
     [[nodiscard]] result<std::vector<lease>> acquire_sorted(std::span<const lock_name> names,
                                                             const acquire_options& options);
     [[nodiscard]] bool pass_on(const lease_state& old);
-    void give_back_lost(const lease_state& over);
+    void release_lost(const lease_state& over);
     [[nodiscard]] result<void> shared_from(std::shared_ptr<lease_state>& state, time_point deadline,
                                            time_point renew_at);
     [[nodiscard]] error found_lost(lease_state& state);
@@ -140,8 +140,8 @@ private:
     std::shared_ptr<counters> count_ = std::make_shared<counters>();
     std::shared_ptr<reporter> report_;
     std::shared_ptr<waiter_table> room_ = std::make_shared<waiter_table>();
-    local_queues lines_{1};
-    local_queues joint_lines_{most_joint_places};
+    local_queues queues_{1};
+    local_queues joint_queues_{most_joint_waiters};
     open_calls calls_;
     std::unique_ptr<keeper> keeper_;
     std::unique_ptr<async_driver> async_driver_;

@@ -119,8 +119,8 @@ void losses(exposition& out, const loss_counts& lost) {
         out.sample("leases_lost_total", fmt::format("reason=\"{}\"", reason), count);
     };
     one("expired", lost.expired);
-    one("taken", lost.taken);
-    one("broken", lost.broken);
+    one("missing", lost.missing);
+    one("evicted", lost.evicted);
     one("max_hold", lost.max_hold);
     one("closed", lost.closed);
 }
@@ -142,16 +142,15 @@ result<std::string> to_prometheus(const client_statistics& seen,
     if (const auto good = fit(labels); !good) return std::unexpected(good.error());
     exposition out(labels);
     out.counter("leases_acquired_total", seen.acquired, "Leases granted.");
-    out.counter("leases_waited_total", seen.waited, "Leases granted after standing in line.");
-    out.counter("leases_handed_over_total", seen.handed_over,
-                "Leases that the release before handed over.");
+    out.counter("leases_waited_total", seen.waited, "Leases granted after a wait.");
+    out.counter("leases_handed_off_total", seen.handed_off,
+                "Leases that the release before handed off.");
     out.counter("leases_passed_on_total", seen.passed_on,
                 "Leases passed on inside the process, without a trip.");
     out.counter("acquires_refused_total", seen.refused,
                 "Acquires that ended busy, timed out or cancelled.");
-    out.counter("acquires_failed_total", seen.failed,
-                "Acquires that ended with the engine's trouble.");
-    out.counter("leases_released_total", seen.released, "Leases given back.");
+    out.counter("acquires_failed_total", seen.failed, "Acquires that failed in the engine.");
+    out.counter("leases_released_total", seen.released, "Leases released.");
     out.counter("renewals_total", seen.renewed, "Renewals that succeeded.");
     out.counter("renewal_failures_total", seen.renewal_failures,
                 "Renewals that did not succeed; each is tried again.");
@@ -161,13 +160,13 @@ result<std::string> to_prometheus(const client_statistics& seen,
     out.gauge("leases_held", seen.held, "Leases held now.");
     waiting(out, seen.waiting_by_mode);
     out.histogram("waiting_seconds", seen.waiting_time,
-                  "How long those waited who stood in line and were granted.");
+                  "Waiting time of acquires that waited and were granted.");
     out.histogram("renewal_slack_seconds", seen.renewal_slack,
                   "How long before its deadline a renewal came.");
     out.counter("observations_dropped_total", seen.observations_dropped,
                 "Events that the observer was too slow for.");
     out.counter("leases_left_to_ttl_total", seen.left_to_ttl,
-                "What could not be given back and ends by its ttl.");
+                "Leases that could not be released and end after their ttl.");
     return out.take();
 }
 

@@ -15,7 +15,7 @@ namespace {
 error lost_error(const lease& gone) {
     return {errc::lease_lost,
             fmt::format("'{}' cannot be acquired again: its lease was lost ({}); release every "
-                        "level, then acquire it anew",
+                        "level, then acquire it again",
                         gone.name().value(), to_string(gone.reason()))};
 }
 

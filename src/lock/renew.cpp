@@ -20,9 +20,9 @@ result<void> lock_runtime::renew(lease_state& state, duration ttl) {
     if (!held(state)) return gone();
     const time_point give_up =
         std::min(later(sent, options_.request_timeout), state.deadline.load());
-    const lease_request request =
-        ask::renew{state.name, state.owner, state.mode,
-                   ttl_until(state.hold_end, sent, ttl, state.drift), state.fence};
+    const lease_request request = ask::renew{
+        state.name,  state.owner, state.mode, ttl_until(state.hold_end, sent, ttl, state.drift),
+        state.fence, {},          state.note};
     result<lease_reply> reply;
     store_->exchange({&request, 1}, {&reply, 1}, give_up);
     if (!reply) return std::unexpected(std::move(reply.error()));

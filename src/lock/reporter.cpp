@@ -21,7 +21,7 @@ void reporter::acquired(const lease_state& lease, duration waited, grant_path pa
         counters::add(count_->waited);
         count_->waiting_time.add(waited);
     }
-    if (path == grant_path::handed_over) counters::add(count_->handed_over);
+    if (path == grant_path::handed_off) counters::add(count_->handed_off);
     if (path == grant_path::passed_on) counters::add(count_->passed_on);
     mention(lease.listener, &lease_observer::acquired,
             [&] { return acquired_event{lease.name, lease.fence, waited, path}; });
@@ -65,7 +65,7 @@ void reporter::lost(const lease_state& lease) {
     const loss_reason why = lease.reason.load();
     count_->add_loss(why);  // first: whoever hears of it finds it counted
     pool_.fire(lease.lost.source());
-    mention_loss(lease, why, why == loss_reason::broken ? lease.loss_text : std::string());
+    mention_loss(lease, why, why == loss_reason::evicted ? lease.loss_text : std::string());
 }
 
 void reporter::lost_at_release(const lease_state& lease, loss_reason why, const std::string& text) {

@@ -37,7 +37,7 @@ std::optional<waiter::event> waiter::take() {
     if (std::exchange(turn_, false)) return your_turn{};
     if (closed_) return closed{};
     if (cancelled_) return cancelled{};
-    if (std::exchange(look_, false)) return look_again{};
+    if (std::exchange(look_, false)) return poll_again{};
     return std::nullopt;
 }
 
@@ -50,7 +50,7 @@ void waiter::wake() {
     if (signal_ != nullptr && poller_ != std::this_thread::get_id()) signal_->raise();
 }
 
-void waiter::hand_over(const handed_over& given) {
+void waiter::handoff(const handed_off& given) {
     const std::scoped_lock guard(mutex_);
     given_ = given;
     wake();
@@ -100,12 +100,12 @@ waiter_table::seat::~seat() {
 
 void waiter_table::hear(const lease_push& push) {
     const std::scoped_lock guard(mutex_);
-    if (const auto* given = std::get_if<handed_over>(&push)) {
+    if (const auto* given = std::get_if<handed_off>(&push)) {
         const auto found = waiters_.find(given->owner);
-        if (found != waiters_.end()) found->second->hand_over(*given);
+        if (found != waiters_.end()) found->second->handoff(*given);
         return;
     }
-    if (!std::holds_alternative<look_again>(push)) return;
+    if (!std::holds_alternative<poll_again>(push)) return;
     for (const auto& [owner, who] : waiters_) who->look();
 }
 

@@ -43,7 +43,7 @@ public:
     struct your_turn {};
     using passed = std::shared_ptr<lease_state>;
     using event =
-        std::variant<time_is_up, handed_over, passed, your_turn, look_again, cancelled, closed>;
+        std::variant<time_is_up, handed_off, passed, your_turn, poll_again, cancelled, closed>;
 
     explicit waiter(clock& time, bell* rings = nullptr) : clock_(time), bell_(rings) {}
 
@@ -60,7 +60,7 @@ public:
     /// poll(). Null: no more.
     void poll_with(detail::event* signal);
 
-    void hand_over(const handed_over& given);
+    void handoff(const handed_off& given);
     void pass_on(passed lease);
     void take_turn();
     void look();
@@ -77,7 +77,7 @@ private:
     detail::event* signal_ = nullptr;
     std::thread::id poller_;
     std::condition_variable changed_;
-    std::optional<handed_over> given_;
+    std::optional<handed_off> given_;
     passed passed_;
     bool turn_ = false;
     bool look_ = false;

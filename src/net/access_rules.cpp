@@ -31,8 +31,7 @@ bool is_address(std::string_view host) {
 bool knows_host(const access_rules& rules, std::string_view host) {
     const std::string_view name = without_port(host);
     return is_address(name) || same_word(name, "localhost") ||
-           std::ranges::any_of(rules.hosts,
-                               [&](const auto& one) { return same_word(one, name); });
+           std::ranges::any_of(rules.hosts, [&](const auto& one) { return same_word(one, name); });
 }
 
 bool knows_origin(const access_rules& rules, std::string_view origin, std::string_view host) {

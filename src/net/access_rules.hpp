@@ -13,8 +13,8 @@
 ///
 /// Without a token the server listens on loopback only. That alone does not keep a page of another
 /// site out, whose browser runs on the same machine: it could send from there, or have its own name
-/// resolve to 127.0.0.1 (DNS rebinding). So a Host must be an address, localhost, or a name that was
-/// configured; and a browser's Origin must be the Host itself, or one that was configured.
+/// resolve to 127.0.0.1 (DNS rebinding). So a Host must be an address, localhost, or a name that
+/// was configured; and a browser's Origin must be the Host itself, or one that was configured.
 namespace holdfast::net {
 
 struct access_rules {

@@ -155,18 +155,18 @@ void connection::handle(http_request request) {
     }
     phase_ = phase::answering;
     due_ = time_point::max();
-    const bool taken = loop_.parts().workers->offer(
-        [self = shared_from_this(), then, head_only, asked = std::move(request)]() mutable {
-            http_response made = self->loop_.parts().app->answer(asked);
-            auto& loop = self->loop_;
-            loop.post([self = std::move(self), then, head_only, answer = std::move(made)]() mutable {
-                if (self->phase_ != phase::answering) return;
-                self->phase_ = phase::reading;
-                self->respond(answer, then, head_only);
-                if (self->phase_ == phase::reading) self->read_requests();
-                if (self->phase_ == phase::reading) self->arm_read();
-            });
+    const bool taken = loop_.parts().workers->offer([self = shared_from_this(), then, head_only,
+                                                     asked = std::move(request)]() mutable {
+        http_response made = self->loop_.parts().app->answer(asked);
+        auto& loop = self->loop_;
+        loop.post([self = std::move(self), then, head_only, answer = std::move(made)]() mutable {
+            if (self->phase_ != phase::answering) return;
+            self->phase_ = phase::reading;
+            self->respond(answer, then, head_only);
+            if (self->phase_ == phase::reading) self->read_requests();
+            if (self->phase_ == phase::reading) self->arm_read();
         });
+    });
     if (taken) return;
     ++counts().turned_away;
     phase_ = phase::reading;
@@ -220,9 +220,9 @@ bool connection::within_rate() {
     websocket_part& ws = *websocket_;
     const double passed = std::chrono::duration<double>(ws.heard - ws.counted).count();
     ws.counted = ws.heard;
-    ws.allowance = std::min(static_cast<double>(options().message_burst),
-                            ws.allowance +
-                                passed * static_cast<double>(options().messages_per_second));
+    ws.allowance =
+        std::min(static_cast<double>(options().message_burst),
+                 ws.allowance + passed * static_cast<double>(options().messages_per_second));
     if (ws.allowance < 1) return false;
     ws.allowance -= 1;
     return true;

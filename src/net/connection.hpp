@@ -58,7 +58,8 @@ private:
     struct websocket_part {
         websocket_part(std::unique_ptr<websocket_handler> to, const websocket_limits& limits,
                        compression packing)
-            : handler(std::move(to)), reader(websocket_role::server, limits, packing),
+            : handler(std::move(to)),
+              reader(websocket_role::server, limits, packing),
               how(packing) {}
         std::unique_ptr<websocket_handler> handler;
         websocket_reader reader;

@@ -71,8 +71,8 @@ std::string sha1_bytes(std::string_view text) {
 
 std::string sign_handshake(const handshake_claim& claim, std::string_view secret) {
     // User and room are encoded, so that no blank of theirs is taken for ours.
-    const std::string said = url_base64(fmt::format(
-        "v1 {} {} {}", claim.expires, url_base64(claim.user), url_base64(claim.room)));
+    const std::string said = url_base64(
+        fmt::format("v1 {} {} {}", claim.expires, url_base64(claim.user), url_base64(claim.room)));
     return said + "." + url_base64(hmac_sha256(said, secret));
 }
 
@@ -90,8 +90,7 @@ std::optional<handshake_claim> verify_handshake(std::string_view token, std::str
     if (take_word(rest) != "v1") return std::nullopt;
     handshake_claim out;
     const std::string_view expires = take_word(rest);
-    const auto read =
-        std::from_chars(expires.data(), expires.data() + expires.size(), out.expires);
+    const auto read = std::from_chars(expires.data(), expires.data() + expires.size(), out.expires);
     const auto user = from_base64(take_word(rest), base64_alphabet::url);
     const auto room = from_base64(take_word(rest), base64_alphabet::url);
     if (read.ec != std::errc{} || !user || !room) return std::nullopt;

@@ -98,13 +98,13 @@ std::string quoted_json(std::string_view text) {
 }
 
 http_response problem(int status, std::string_view reason, std::string_view detail) {
-    return {.status = status,
-            .type = "application/problem+json",
-            .headers = {},
-            .body = fmt::format(
-                R"({{"type":"{}{}","title":{},"status":{},"reason":"{}","detail":{}}})",
-                problem_types, reason, quoted_json(status_text(status)), status, reason,
-                quoted_json(detail))};
+    return {
+        .status = status,
+        .type = "application/problem+json",
+        .headers = {},
+        .body = fmt::format(R"({{"type":"{}{}","title":{},"status":{},"reason":"{}","detail":{}}})",
+                            problem_types, reason, quoted_json(status_text(status)), status, reason,
+                            quoted_json(detail))};
 }
 
 std::string_view status_text(int status) noexcept {
@@ -137,8 +137,8 @@ std::string_view status_text(int status) noexcept {
 }
 
 std::string to_bytes(const http_response& response, after_response then, bool head_only) {
-    std::string out = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
-                                  status_text(response.status));
+    std::string out =
+        fmt::format("HTTP/1.1 {} {}\r\n", response.status, status_text(response.status));
     const auto put = [&out](std::string_view name, std::string_view value) {
         out.append(name).append(": ").append(value).append("\r\n");
     };

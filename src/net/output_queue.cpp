@@ -14,7 +14,8 @@ void output_queue::push(std::string bytes) {
 
 void output_queue::push_frame(opcode what, shared_text text, compression how) {
     chunk one;
-    one.header_size = static_cast<std::uint8_t>(put_frame_header(one.header, what, text->size(), how));
+    one.header_size =
+        static_cast<std::uint8_t>(put_frame_header(one.header, what, text->size(), how));
     one.text = std::move(text);
     bytes_ += one.size();
     chunks_.push_back(std::move(one));

@@ -67,8 +67,8 @@ public:
                                                        where.host, where.port, failed.message()));
         }
         port_ = acceptor_->local_endpoint().port();
-        parts_.workers = std::make_unique<worker_pool>(parts_.options.workers,
-                                                       parts_.options.waiting_requests);
+        parts_.workers =
+            std::make_unique<worker_pool>(parts_.options.workers, parts_.options.waiting_requests);
         accept();
         for (const auto& loop : loops_) loop->start();
         return {};

@@ -172,8 +172,8 @@ std::optional<websocket_event> websocket_reader::next(std::string_view& bytes) {
         into.append(bytes.substr(0, part));
         if (role_ == websocket_role::server) {
             for (std::size_t i = 0; i < part; ++i) {
-                into[before + i] = static_cast<char>(
-                    into[before + i] ^ static_cast<char>(mask_[(taken_ + i) % 4]));
+                into[before + i] = static_cast<char>(into[before + i] ^
+                                                     static_cast<char>(mask_[(taken_ + i) % 4]));
             }
         }
         taken_ += part;

@@ -88,15 +88,15 @@ guardian::~guardian() {
     }
 }
 
-void guardian::watch(pid_t group, time_point believed_until) {
+void guardian::watch(pid_t group, time_point valid_until) {
     group_ = group;
-    until_ = believed_until;
+    until_ = valid_until;
     tell();
 }
 
-void guardian::extend(time_point believed_until) {
-    if (believed_until <= until_ || group_ == 0) return;
-    until_ = believed_until;
+void guardian::extend(time_point valid_until) {
+    if (valid_until <= until_ || group_ == 0) return;
+    until_ = valid_until;
     tell();
 }
 

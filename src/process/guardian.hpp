@@ -36,10 +36,10 @@ public:
     ~guardian();
 
     /// From now on it answers for this process group; 0 for none any more.
-    void watch(pid_t group, time_point believed_until);
+    void watch(pid_t group, time_point valid_until);
 
     /// The lease was renewed.
-    void extend(time_point believed_until);
+    void extend(time_point valid_until);
 
 private:
     guardian(descriptor line, pid_t pid) noexcept : line_(std::move(line)), pid_(pid) {}

@@ -35,9 +35,9 @@ constexpr duration after_kill = 2s;
 
 std::string why_lost(const lease& held) {
     switch (held.reason()) {
-        case loss_reason::broken:
+        case loss_reason::evicted:
             return fmt::format("someone broke it, with the words \"{}\"", held.loss_text());
-        case loss_reason::taken: return "it was deleted, or the engine forgot it";
+        case loss_reason::missing: return "it was deleted, or the engine forgot it";
         default: return "its lease ran out before it could be renewed";
     }
 }

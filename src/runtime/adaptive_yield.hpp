@@ -35,7 +35,7 @@ namespace holdfast::detail {
 inline constexpr duration long_pause = std::chrono::microseconds(300);
 
 /// Thread safety: all members may be called from any thread.
-class way_giver {
+class adaptive_yield {
 public:
     struct habits {
         int turns;                 ///< So many at once,
@@ -46,7 +46,7 @@ public:
     };
 
     /// For one of many: its turn comes round when all the others had theirs.
-    static constexpr habits in_company(int turns) {
+    static constexpr habits crowded(int turns) {
         return {turns, duration::max(), most_credit + 1, shortest_rest, duration::max()};
     }
     /// For one that does its own I/O: as long as to sleep and to be woken would take.
@@ -62,7 +62,7 @@ public:
         return those;
     }
 
-    way_giver(clock& time, const habits& how) noexcept : time_(time), how_(how) {}
+    adaptive_yield(clock& time, const habits& how) noexcept : time_(time), how_(how) {}
 
     /// Something came that this did not wait for: it is no pause.
     void heard() noexcept { last_.store(time_.now(), std::memory_order_relaxed); }
@@ -130,7 +130,7 @@ private:
 };
 
 /// ppoll() by a thread that gives way before it sleeps.
-[[nodiscard]] inline int poll_giving_way(way_giver& waits, std::span<pollfd> fds,
+[[nodiscard]] inline int poll_with_yield(adaptive_yield& waits, std::span<pollfd> fds,
                                          const timespec& at_most) {
     int ready = 0;
     const auto look = [&](const timespec& timeout) {

@@ -23,7 +23,7 @@ constexpr duration longest_step = 1ms;
 
 }  // namespace
 
-inline_io::inline_io(clock& time, way_giver& waits)
+inline_io::inline_io(clock& time, adaptive_yield& waits)
     : time_(time), waits_(waits), outer_(std::exchange(open_turn, this)) {
     guests_.reserve(most_guests);
 }
@@ -64,7 +64,7 @@ void inline_io::step(time_point until) {
     }
     const duration left = std::max(wake - now, duration::zero());
     const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(left.count())};
-    const int ready = poll_giving_way(waits_, std::span(fds).first(2 * count), timeout);
+    const int ready = poll_with_yield(waits_, std::span(fds).first(2 * count), timeout);
     const bool late = ready <= 0 || time_.now() >= wake;
     for (std::size_t i = 0; i < count; ++i) {
         const short seen = ready > 0 ? fds[2 * i].revents : short{0};

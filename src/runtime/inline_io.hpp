@@ -42,7 +42,7 @@ public:
     };
 
     /// Opens it for this thread. `waits`: how it waits.
-    inline_io(clock& time, way_giver& waits);
+    inline_io(clock& time, adaptive_yield& waits);
     inline_io(const inline_io&) = delete;
     inline_io& operator=(const inline_io&) = delete;
     /// All guests leave.
@@ -65,7 +65,7 @@ private:
     void step(time_point until);
 
     clock& time_;
-    way_giver& waits_;
+    adaptive_yield& waits_;
     inline_io* const outer_;
     std::vector<std::unique_ptr<guest>> guests_;
 };

@@ -39,7 +39,7 @@ public:
     /// Blocks: while others ask, and while it is asked; no longer than two calls of `ask`.
     template <class Ask>
     part ask_for(std::string_view key, std::uint64_t n, std::uint64_t most, const Ask& ask) {
-        place& here = place_of(key);
+        slot& here = slot_of(key);
         const auto [as, mine, before] = join(here, key, n, most);
         switch (as) {
             case role::alone: return {ask(n), n, 0};
@@ -61,7 +61,7 @@ public:
 
     /// The sum of those who wait to be asked for.
     [[nodiscard]] std::uint64_t waiting(std::string_view key) {
-        place& here = place_of(key);
+        slot& here = slot_of(key);
         const std::scoped_lock guard(here.mutex);
         return here.key == key && here.next != nullptr ? here.next->total : 0;
     }
@@ -70,7 +70,7 @@ private:
     static constexpr unsigned most_asking = 2;
 
     enum class role : std::uint8_t {
-        alone,   ///< Asks for itself, and nobody waits for it: the place is another key's, or the
+        alone,   ///< Asks for itself, and nobody waits for it: the slot is another key's, or the
                  ///< group is full.
         first,   ///< Asks for itself.
         leads,   ///< Asks for a group, when its turn comes.
@@ -78,7 +78,7 @@ private:
     };
 
     struct group {
-        std::uint64_t total = 0;  // changes under the place's mutex, until it may ask
+        std::uint64_t total = 0;  // changes under the slot's mutex, until it may ask
         std::optional<Answer> answer;
         std::atomic<int> may_ask = 0;
         std::atomic<int> answered = 0;
@@ -95,8 +95,8 @@ private:
         };
     };
 
-    // Keys that fall together: one of them has the place, and the others' callers ask alone.
-    struct alignas(64) place {
+    // Keys that fall together: one of them has the slot, and the others' callers ask alone.
+    struct alignas(64) slot {
         std::mutex mutex;
         std::string key;
         unsigned asking = 0;
@@ -105,7 +105,7 @@ private:
 
     // Ours to ask, until it passes to the group that formed meanwhile.
     struct turn {
-        explicit turn(place& at) : here(at) {}
+        explicit turn(slot& at) : here(at) {}
         turn(const turn&) = delete;
         turn& operator=(const turn&) = delete;
         ~turn() {
@@ -119,7 +119,7 @@ private:
             next->may_ask = 1;
             next->may_ask.notify_one();
         }
-        place& here;
+        slot& here;
     };
 
     struct seat {
@@ -128,11 +128,11 @@ private:
         std::uint64_t before = 0;
     };
 
-    place& place_of(std::string_view key) {
-        return places_[std::hash<std::string_view>()(key) % places_.size()];
+    slot& slot_of(std::string_view key) {
+        return slots_[std::hash<std::string_view>()(key) % slots_.size()];
     }
 
-    static seat join(place& here, std::string_view key, std::uint64_t n, std::uint64_t most) {
+    static seat join(slot& here, std::string_view key, std::uint64_t n, std::uint64_t most) {
         const std::scoped_lock guard(here.mutex);
         if (here.asking == 0) here.key.assign(key);
         if (here.key != key) return {};
@@ -148,7 +148,7 @@ private:
         return {.as = leads ? role::leads : role::follows, .in = here.next, .before = before};
     }
 
-    std::array<place, 64> places_;
+    std::array<slot, 64> slots_;
 };
 
 }  // namespace holdfast::detail

@@ -84,7 +84,7 @@ bool permit::held() const noexcept {
 }
 
 result<void> permit::renew() {
-    if (!out_) return fail(errc::invalid_argument, "the permit was given back or moved from");
+    if (!out_) return fail(errc::invalid_argument, "the permit was released or moved from");
     const time_point sent = where_.engine()->time().now();
     detail::script_call q(detail::traffic_scripts::all().stay, 1, repeat::idempotent);
     q.word(key_);
@@ -96,13 +96,13 @@ result<void> permit::renew() {
         out_ = false;
         return fail(errc::lease_lost, fmt::format("the permit of '{}' ran out", key_));
     }
-    until_ = believed_until(sent, ttl_);
+    until_ = valid_until(sent, ttl_);
     return {};
 }
 
 result<void> permit::release() && {
     if (!std::exchange(out_, false)) {
-        return fail(errc::invalid_argument, "the permit was given back or moved from");
+        return fail(errc::invalid_argument, "the permit was released or moved from");
     }
     const bool late = where_.engine()->time().now() >= until_;
     const auto drop = words("ZREM", key_, owner_.value());
@@ -142,7 +142,7 @@ result<admission> concurrency_limiter::enter(std::string_view key) {
     made.answer.reset_after = options_.ttl;
     if (made.answer.allowed) {
         made.held = permit(where_, std::move(name), std::move(owner), options_,
-                           believed_until(sent, options_.ttl));
+                           valid_until(sent, options_.ttl));
     } else {
         made.answer.retry_after = std::chrono::microseconds(parts[2].number());
         made.answer.reset_after = std::chrono::microseconds(parts[3].number());

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration longest_look = 1s;
+constexpr duration longest_poll = 1s;
 
 // Without messages: a quarter of the time it has waited, within these.
 constexpr duration first_look = 1ms;
@@ -158,7 +158,7 @@ result<void> latch::wait_for(std::string round, const latch_wait& how) {
     const time_point began = time.now();
     const time_point until = later(began, how.wait);
     // Its life is prolonged before it is over, and not with each of many looks.
-    const duration prolonging = std::min<duration>(longest_look, options_.life / 3);
+    const duration prolonging = std::min<duration>(longest_poll, options_.life / 3);
     time_point prolonged = began - prolonging;
     alarm_bell bell;
     const std::stop_callback stopping(how.stop, [&] { bell.ring(); });

@@ -73,7 +73,7 @@ result<decision> limiter_core::take_through_block(std::string_view key, std::uin
         const auto in_us = std::chrono::floor<std::chrono::microseconds>(life).count();
         got = {.granted = options_.block,
                .spent = n,
-               .until = believed_until(sent, life),
+               .until = valid_until(sent, life),
                .server_end = plan.charged_at(said->answer).value_or(0) + in_us,
                .answer = *made};
         made->remaining += options_.block - n;

@@ -59,7 +59,7 @@ result<void> limiter_core::check_all() const {
         return fail(errc::invalid_argument, "away_pause must not be negative");
     }
     if (options_.away == when_away::local_share && options_.local_share == 0) {
-        return fail(errc::invalid_argument, "local_share is 0: say how many processes share");
+        return fail(errc::invalid_argument, "local_share is 0: set how many processes share");
     }
     return first_failure({check_place(where_), check_prefix(options_.prefix),
                           check_timeout(options_.timeout), check_names(), check_block()});
@@ -123,7 +123,7 @@ result<decision> limiter_core::take(std::string_view key, std::uint64_t n) {
         add(count_.refused);
         return *std::move(refused);
     }
-    if (resting(key)) return when_gone(key, n, {errc::unavailable, "the engine was away just now"});
+    if (resting(key)) return when_gone(key, n, {errc::unavailable, "the engine was down just now"});
     auto made = blocks_ ? take_through_block(key, n) : take_alone(key, n);
     if (!made && is_away(made.error())) return when_gone(key, n, std::move(made.error()));
     if (made) count(*made);
@@ -304,21 +304,21 @@ key_text limiter_core::key_of(std::string_view key, std::size_t i) const {
     return kept_key(options_.prefix, key, plans_[i].kept_as(), name);
 }
 
-std::size_t limiter_core::place_of(std::string_view key) const {
-    return where_.engine()->place_of(key_of(key, 0).view());
+std::size_t limiter_core::node_of(std::string_view key) const {
+    return where_.engine()->node_of(key_of(key, 0).view());
 }
 
 bool limiter_core::resting(std::string_view key) const {
     if (options_.away == when_away::tell) return false;
     const time_point now = where_.engine()->time().now();
-    return away_.any(now) && away_.rests(place_of(key), now);
+    return away_.any(now) && away_.rests(node_of(key), now);
 }
 
 result<decision> limiter_core::when_gone(std::string_view key, std::uint64_t n, error why) {
     add(count_.away);
     if (options_.away == when_away::tell) return std::unexpected(std::move(why));
     const time_point now = where_.engine()->time().now();
-    away_.rest(place_of(key), now, later(now, options_.away_pause));
+    away_.rest(node_of(key), now, later(now, options_.away_pause));
     decision made{.limit = least_capacity_, .source = decided_by::policy};
     if (share_) {
         made = share_->take(key, n, now);

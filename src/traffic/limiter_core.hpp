@@ -67,7 +67,7 @@ private:
     [[nodiscard]] time_point give_up() const noexcept;
     [[nodiscard]] decision binding_of(std::vector<decision> all) const;
     [[nodiscard]] key_text key_of(std::string_view key, std::size_t i) const;
-    [[nodiscard]] std::size_t place_of(std::string_view key) const;
+    [[nodiscard]] std::size_t node_of(std::string_view key) const;
     [[nodiscard]] bool resting(std::string_view key) const;
     [[nodiscard]] result<decision> when_gone(std::string_view key, std::uint64_t n, error why);
     void count(const decision& made) noexcept;

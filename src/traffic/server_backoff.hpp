@@ -19,14 +19,14 @@ public:
 
     /// Whether any server rests: the short way to no.
     [[nodiscard]] bool any(time_point now) const noexcept { return now < last_.load(relaxed); }
-    [[nodiscard]] bool rests(std::size_t place, time_point now) const noexcept {
-        return now < until_[place % cells].load(relaxed);
+    [[nodiscard]] bool rests(std::size_t node, time_point now) const noexcept {
+        return now < until_[node % cells].load(relaxed);
     }
 
     /// A rest that has begun is not made longer: it ends with somebody who asks.
-    void rest(std::size_t place, time_point now, time_point until) noexcept {
-        if (rests(place, now)) return;
-        until_[place % cells].store(until, relaxed);
+    void rest(std::size_t node, time_point now, time_point until) noexcept {
+        if (rests(node, now)) return;
+        until_[node % cells].store(until, relaxed);
         time_point last = last_.load(relaxed);
         while (last < until && !last_.compare_exchange_weak(last, until, relaxed)) {
         }

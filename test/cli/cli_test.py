@@ -43,7 +43,7 @@ class CommandLine(Case):
                             ("help_lock_ls", ["lock", "ls", "--help"]),
                             ("help_lock_show", ["lock", "show", "--help"]),
                             ("help_lock_watch", ["lock", "watch", "--help"]),
-                            ("help_lock_break", ["lock", "break", "--help"]),
+                            ("help_lock_evict", ["lock", "evict", "--help"]),
                             ("help_lock_wait", ["lock", "wait", "--help"]),
                             ("help_limit", ["limit", "--help"]),
                             ("help_limit_take", ["limit", "take", "--help"]),
@@ -75,7 +75,7 @@ class CommandLine(Case):
         self.expect_misuse(holdfast("help", "nonsense"), "has no command 'nonsense'")
 
     def test_help_is_in_the_list_and_the_manual_as_the_others_are(self):
-        self.assertRegex(holdfast("--help").stdout, r"(?m)^  help +Show what a command takes$")
+        self.assertRegex(holdfast("--help").stdout, r"(?m)^  help +Show the options of a command$")
         self.assertIn("holdfast help [COMMAND]", holdfast("manual").stdout)
         self.expect_misuse(holdfast("hepl"), "did you mean 'help'?")
 
@@ -85,7 +85,7 @@ class CommandLine(Case):
         shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page.stdout,
                                capture_output=True, text=True, check=True)
         self.assertEqual(shown.stderr, "")
-        for part in ("holdfast run NAME", "holdfast lock break NAME", "--busy-code N", "NO_COLOR",
+        for part in ("holdfast run NAME", "holdfast lock evict NAME", "--busy-code N", "NO_COLOR",
                      "holdfast limit take KEY", "EXIT STATUS"):
             self.assertIn(part, shown.stdout)
 
@@ -102,7 +102,7 @@ class CommandLine(Case):
 
     def test_bash_completes_commands_options_and_choices(self):
         self.assertEqual(self.complete("lo"), ["lock"])
-        self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "break", "wait", "-h",
+        self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "evict", "wait", "-h",
                                                      "--help"])
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
         self.assertEqual(self.complete("lock", "ls", "--format", ""), ["text", "json"])
@@ -144,7 +144,8 @@ class CommandLine(Case):
     def test_a_line_that_cannot_be_understood_is_answered_in_one_sentence(self):
         form = r"\Aholdfast: [^\n]+\nSee 'holdfast [a-z ]+--help'\.\n\Z"
         for words, why in (
-                (("run", "a", "--ttl", "1s", "--ttl", "2s"), "--ttl is said 2 times; say it once"),
+                (("run", "a", "--ttl", "1s", "--ttl", "2s"),
+                 "--ttl is given 2 times; give it once"),
                 (("run", "a", "--shared=foo"), "--shared takes no value; leave '=foo' out"),
                 (("run", "a", "--shared=false"), "--shared takes no value; leave '=false' out"),
                 (("run", "a", "--ttl", "--", "true"), "--ttl takes a value: --ttl TIME"),
@@ -152,11 +153,11 @@ class CommandLine(Case):
                  "--engine takes a value: --engine URL"),
                 (("lock", "ls", "--format="), "--format takes a value: --format text|json"),
                 (("lock", "show"), "NAME is required: holdfast lock show NAME [options]"),
-                (("lock", "break", "a"), "--reason is required: say --reason TEXT"),
-                (("limit", "take", "a"), "--rate is required: say --rate N/TIME"),
+                (("lock", "evict", "a"), "--reason is required: add --reason TEXT"),
+                (("limit", "take", "a"), "--rate is required: add --rate N/TIME"),
                 (("limit", "take", "a", "b", "--rate", "1/s"), "what to do with 'b'"),
                 (("bench", "locks", "--threads", "2", "--tasks", "2"),
-                 "say --threads or --tasks, not both"),
+                 "use --threads or --tasks, not both"),
                 (("run", "a", "--once", "0"), "--once: '0' is too short; the least is 1ms"),
                 (("run", "a", "--cooldown", "5us"), "'5us' is too short; the least is 1ms"),
                 (("bench", "limit", "--tasks"), "--tasks: a rate limiter has no call"),
@@ -218,9 +219,9 @@ class CommandLine(Case):
         self.expect(done, USAGE, "refused: never more than 9 at once\n")
 
     def test_a_line_without_a_command_is_misuse(self):
-        self.expect_misuse(holdfast(), "say which command")
+        self.expect_misuse(holdfast(), "name a command")
         self.expect_misuse(holdfast("bench"),
-                           "say which command: locks, keeper, handoff, limit, raw")
+                           "name a command: locks, keeper, handoff, limit, raw")
         self.expect_misuse(holdfast("completion", "fish"), "no command 'fish'; it has bash, zsh")
 
     def test_a_bad_value_is_answered_with_what_would_be_right(self):
@@ -276,16 +277,16 @@ class CommandLine(Case):
         self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
         self.assertIn("needs redis-server on the PATH", done.stderr)
 
-    def test_the_demo_goes_as_it_is_told(self):
+    def test_the_demo_shows_a_handoff_a_loss_and_a_refused_write(self):
         done = holdfast("demo")
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""), done.stdout)
-        story = [r"ana +holds it, fence \d+", r"ben +asks for it", r"ben +stands in line",
-                 r"ana +gives it back",
+        story = [r"ana +holds it, fence \d+", r"ben +asks for it", r"ben +waits in the engine",
+                 r"ana +releases it",
                  r"ben +woken by the release and the owner already, \d+\.\d+ ms later, fence \d+",
                  r"ana +holds it for 1200 ms at a time", r"ana +is cut off",
-                 r"ana +a renewal failed", r"ben +gets it when her time",
-                 r'register +"ben goes on" with that fence: taken',
-                 r'register +"ana, too late" with her old fence: refused', r"^As told\."]
+                 r"ana +a renewal failed", r"ben +gets it when her lease",
+                 r'register +"ben continues" with that fence: accepted',
+                 r'register +"ana, too late" with her old fence: refused', r"^Done\."]
         rest = done.stdout
         for line in story:
             found = re.search(line, rest, re.MULTILINE)

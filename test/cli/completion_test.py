@@ -72,9 +72,9 @@ class Completion(Case):
     def check(self, shell):
         shell.press("holdfast doc", line_with("holdfast doctor "))
         shell.press("holdfast help doc", line_with("holdfast help doctor "))
-        shell.press("holdfast help lock br", line_with("holdfast help lock break "))
-        shell.press("holdfast lock ", list_of("ls", "show", "watch", "break", "wait"))
-        shell.press("holdfast lock br", line_with("holdfast lock break "))
+        shell.press("holdfast help lock ev", line_with("holdfast help lock evict "))
+        shell.press("holdfast lock ", list_of("ls", "show", "watch", "evict", "wait"))
+        shell.press("holdfast lock ev", line_with("holdfast lock evict "))
         shell.press("holdfast run backup --se", line_with("run backup --semaphore "), tabs=1)
         shell.press("holdfast lock ls --fo", line_with("lock ls --format "), tabs=1)
         shell.press("holdfast lock ls --format ", list_of("text", "json"))

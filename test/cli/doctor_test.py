@@ -63,7 +63,7 @@ class Doctor(Case):
         found = self.examine(server.url, FAILURE)
         self.assertEqual(found["eviction"]["level"], "unsafe")
         self.assertIn("volatile-lru", found["eviction"]["text"])
-        self.assertIn("noeviction", found["eviction"]["mend"])
+        self.assertIn("noeviction", found["eviction"]["fix"])
         server.cli("CONFIG", "SET", "maxmemory", "0")
         self.assertEqual(self.examine(server.url, SUCCESS)["eviction"]["level"], "note")
 
@@ -87,7 +87,7 @@ class Doctor(Case):
         server.cli("ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "+@all", "-set")
         found = self.examine(server.url.replace("//", "//app:secret@"), FAILURE)
         self.assertEqual(found["lease"]["level"], "unsafe")
-        self.assertIn("permissions", found["lease"]["mend"])
+        self.assertIn("permissions", found["lease"]["fix"])
 
     def examine_as(self, permissions, code):
         server = self.server("--appendonly", "yes", "--appendfsync", "always")
@@ -106,7 +106,7 @@ class Doctor(Case):
         for missing, about in (("+zadd", "waiting"), ("&holdfast:grants:*", "lease")):
             found = self.examine_as(DOCUMENTED.replace(missing, ""), FAILURE)
             self.assertEqual(found[about]["level"], "unsafe", missing)
-            self.assertIn("permissions", found[about]["mend"])
+            self.assertIn("permissions", found[about]["fix"])
 
     def test_a_user_that_may_touch_every_key_is_noted(self):
         every = DOCUMENTED.replace("~lock:* ~{lock:*}:* ~holdfast:*", "~*")
@@ -189,7 +189,7 @@ class Doctor(Case):
                 "replicas": "note", "quarantine": "unsafe", "tls": "good", "access": "note"})
         alone = self.examine(f"redis://{masters[0]}", FAILURE)
         self.assertEqual(alone["cluster"]["level"], "unsafe")
-        self.assertIn("redis-cluster://", alone["cluster"]["mend"])
+        self.assertIn("redis-cluster://", alone["cluster"]["fix"])
 
     def test_a_clock_that_is_far_off_is_unsafe(self):
         library = os.environ.get("HOLDFAST_SHIFTED_CLOCK")
@@ -212,7 +212,7 @@ class Doctor(Case):
         file.chmod(0o666)
         found = self.examine(f"sqlite:{file}", FAILURE)
         self.assertEqual(found["permissions"]["level"], "unsafe")
-        self.assertEqual(found["permissions"]["mend"], f"chmod o-w {file}")
+        self.assertEqual(found["permissions"]["fix"], f"chmod o-w {file}")
 
     def test_a_file_that_is_no_database_is_said(self):
         file = self.directory() / "leases.db"
@@ -235,7 +235,7 @@ class Doctor(Case):
         found = self.examine(f"sqlite:{file}", FAILURE)
         self.assertEqual(self.levels(found), {"file": "unsafe"})
         self.assertIn("another program's", found["file"]["text"])
-        self.assertEqual(found["file"]["mend"], "name another file")
+        self.assertEqual(found["file"]["fix"], "name another file")
 
     def test_what_is_not_a_regular_file_is_said(self):
         pipe = self.directory() / "leases.db"
@@ -252,7 +252,7 @@ class Doctor(Case):
         found = self.examine(f"sqlite:{file}", FAILURE)
         self.assertEqual(self.levels(found), {"file": "unsafe"})
         self.assertIn("hard links", found["file"]["text"])
-        self.assertIn("remove the other names", found["file"]["mend"])
+        self.assertIn("remove the other names", found["file"]["fix"])
 
     def test_a_trouble_is_said_once_and_names_its_file_once(self):
         place = self.directory()
@@ -298,7 +298,7 @@ class Doctor(Case):
         (found,) = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual((found["about"], found["level"]), ("permissions", "unsafe"))
         self.assertIn("this user may only read it: what is held can be seen", found["text"])
-        self.assertIn("let this user write the file", found["mend"])
+        self.assertIn("let this user write the file", found["fix"])
 
     def test_of_a_damaged_file_it_is_said_what_to_do(self):
         file = self.directory() / "leases.db"
@@ -308,7 +308,7 @@ class Doctor(Case):
             bytes_of_it.write(b"x" * 9000)
         found = self.examine(f"sqlite:{file}", FAILURE)["lease"]
         self.assertEqual(found["text"], "the database is damaged")
-        self.assertIn("end all that use it, and move it away", found["mend"])
+        self.assertIn("end all that use it, and move it away", found["fix"])
 
     def test_memory_excludes_nobody_else(self):
         found = self.examine("memory:", FAILURE)

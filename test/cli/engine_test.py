@@ -47,7 +47,7 @@ class EngineChoice(Case):
                 self.expect_one_sentence(done, USAGE)
                 self.assertNotIn("hunter2", done.stderr)
         self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rediss//x"), USAGE,
-                                 "this is no URL of an engine: say sqlite:/path")
+                                 "this is not the URL of an engine: use sqlite:/path")
         self.expect_one_sentence(holdfast("lock", "ls", HOLDFAST_ENGINE="rdis://x"), USAGE,
                                  "did you mean 'redis'?")
 
@@ -185,7 +185,7 @@ class EngineChoice(Case):
                                  BUSY, "'b' is still held")
         self.assertIn("1 held", self.ask_as_nobody(url, "top").stdout)
         for words in (("run", "c", "--", "true"), ("once", "k"),
-                      ("lock", "break", "b", "--reason", "x", "-y")):
+                      ("lock", "evict", "b", "--reason", "x", "-y")):
             self.expect_one_sentence(self.ask_as_nobody(url, *words), UNKNOWN,
                                      f"{url}: this user may only read the file\n")
         held.terminate()

@@ -119,11 +119,11 @@ TEST(error_message, says_it_once_for_all_servers_of_a_quorum) {
         return place + ": " + fmt::format(fmt::runtime(one), place);
     };
     EXPECT_EQ(plain_words("list: 0 of 2 answered: " + of("a:1") + "; " + of("b:2")),
-              "too few servers answered: a:1, b:2 did not (Connection refused); 'holdfast doctor' "
-              "says more");
+              "too few servers answered: a:1, b:2 did not (Connection refused); try "
+              "'holdfast doctor'");
     EXPECT_EQ(plain_words("'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; " + of("a:1")),
-              "'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; 'holdfast doctor' says "
-              "more");
+              "'n': 0 of 2 granted: a:1 unavailable, b:2 unavailable; try "
+              "'holdfast doctor'");
 }
 
 TEST(error_message, of_another_programs_value_is_told_without_the_script) {

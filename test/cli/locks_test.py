@@ -34,7 +34,7 @@ class Locks:
         wait_until(ready.exists, f"{name} is held")
         return held
 
-    def stand_in_line(self, name):
+    def join_queue(self, name):
         waits = self.start("run", name, "--wait", "forever", "--", "true",
                            HOLDFAST_ENGINE=self.engine.url)
         wait_until(lambda: self.listed(name)[0]["waiters"] == 1, f"one waits for {name}")
@@ -69,7 +69,7 @@ class Locks:
     def test_show_tells_of_holder_and_line(self):
         self.expect(self.ask("lock", "show", "a"), SUCCESS, "a: free\n")
         held = self.hold("a")
-        waits = self.stand_in_line("a")
+        waits = self.join_queue("a")
         done = self.ask("lock", "show", "a")
         self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))
         first, holder, waiter = done.stdout.splitlines()
@@ -77,7 +77,7 @@ class Locks:
         self.assertRegex(holder, rf"^  held by   sh on \S+ \({held.pid}\).* s left")
         self.assertRegex(waiter, rf"^   1\. waits  true on \S+ \({waits.pid}\)")
         seen = json.loads(self.ask("lock", "show", "a", "--format", "json").stdout)
-        self.assertEqual([one["pid"] for one in seen["line"]], [waits.pid])
+        self.assertEqual([one["pid"] for one in seen["queue"]], [waits.pid])
         free = json.loads(self.ask("lock", "show", "b", "--format", "json").stdout)
         self.assertEqual(free, {"name": "b", "waiters": 0, "holders": []})
 
@@ -93,7 +93,7 @@ class Locks:
         self.expect_misuse(self.ask("run", "-x", "--", "true"),
                            "if that is a name: holdfast run -- -x -- COMMAND …")
         self.expect_misuse(self.ask("lock", "show", "--", "-x", "--format", "json"),
-                           "options stand before --")
+                           "options go before --")
         self.expect(self.ask("run", "--", "a", "--", "echo", "-x"), SUCCESS, "-x\n")
         self.expect_misuse(self.ask("run", "--", "grep", "-x"), "NAME is required")
         self.expect(self.ask("run", "a", "--", "echo", "-x", "--", "y"), SUCCESS, "-x -- y\n")
@@ -103,7 +103,7 @@ class Locks:
                            HOLDFAST_ENGINE=self.engine.url)
         held = self.hold("a")
         seen = [json.loads(watch.stdout.readline())]  # it looks from now on, however slow it began
-        waits = self.stand_in_line("a")
+        waits = self.join_queue("a")
         seen.append(json.loads(watch.stdout.readline()))
         self.assertIn(seen[0]["change"], ("acquired", "held"))
         self.assertEqual(seen[1]["change"], "waiting")
@@ -125,9 +125,9 @@ class Locks:
         held = self.hold("a")
         hear = self.watch()
         self.assertEqual(hear()["change"], "held")
-        self.ask("lock", "break", "a", "--reason", "web3 \u202egone", "-y")
+        self.ask("lock", "evict", "a", "--reason", "web3 \u202egone", "-y")
         told, after = hear(), hear()
-        self.assertEqual((told["change"], told["reason"]), ("broken", "web3 \u202egone"))
+        self.assertEqual((told["change"], told["reason"]), ("evicted", "web3 \u202egone"))
         self.assertEqual(told["lease"]["holders"][0]["pid"], held.pid)
         self.assertEqual((after["change"], after["lease"]["holders"]), ("free", []))
         again = self.hold("a")
@@ -135,13 +135,13 @@ class Locks:
         again.terminate()
         self.assertEqual(hear()["change"], "free", "nobody broke that one")
 
-    def test_watch_says_in_words_that_a_name_was_broken(self):
+    def test_watch_says_in_words_that_a_holder_was_evicted(self):
         self.hold("a")
         watch = self.start("lock", "watch", "--every", "20ms", HOLDFAST_ENGINE=self.engine.url)
         self.assertIn("  held        a  sh on ", watch.stdout.readline())
-        self.ask("lock", "break", "a", "--reason", "why \u202enot", "-y")
+        self.ask("lock", "evict", "a", "--reason", "why \u202enot", "-y")
         self.assertRegex(watch.stdout.readline(),
-                         r"  broken      a  taken from sh on .*\): why \\u202enot\n")
+                         r"  evicted     a  evicted sh on .*\): why \\u202enot\n")
         self.assertRegex(watch.stdout.readline(), r"  free        a\n")
 
     def test_permits_are_numbers_in_json_and_one_who_leaves_is_told(self):
@@ -185,31 +185,31 @@ class Locks:
 
     def test_break_asks_and_a_no_changes_nothing(self):
         self.hold("a")
-        self.expect(self.ask("lock", "break", "a", "--reason", "x"), USAGE, "",
-                    "holdfast: nobody is there to be asked: say --yes\n")
-        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x"), USAGE, "",
+                    "holdfast: there is no terminal to ask: use --yes\n")
+        term = Terminal("lock", "evict", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
         term.read_until(lambda text: "[y/N]" in text, "it asks")
         self.assertRegex(term.text, r"'a' is held by sh on \S+ \(\d+\)")
         term.type("n\n")
         self.assertEqual(term.end(), FAILURE)
         self.assertEqual(len(self.listed("a")), 1)
-        term = Terminal("lock", "break", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
+        term = Terminal("lock", "evict", "a", "--reason", "x", HOLDFAST_ENGINE=self.engine.url)
         term.read_until(lambda text: "[y/N]" in text, "it asks")
         term.type("y\n")
         self.assertEqual(term.end(), SUCCESS)
-        self.assertIn("a: taken from 1 holder", term.text)
+        self.assertIn("a: evicted 1 holder", term.text)
         self.assertEqual(self.listed("a"), [])
 
     def test_break_hands_the_name_to_the_next_in_line(self):
         self.hold("a")
-        waits = self.stand_in_line("a")
-        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS,
-                    "a: taken from 1 holder\n")
+        waits = self.join_queue("a")
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x", "-y"), SUCCESS,
+                    "a: evicted 1 holder\n")
         self.assertEqual(waits.wait(30), SUCCESS)
-        self.expect(self.ask("lock", "break", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
+        self.expect(self.ask("lock", "evict", "a", "--reason", "x", "-y"), SUCCESS, "a: free\n")
 
     def test_a_command_that_ends_before_it_hears_of_a_break_still_learns_why(self):
-        done = self.ask("run", "a", "--", ground.PROGRAM, "lock", "break", "a", "--reason", "tea",
+        done = self.ask("run", "a", "--", ground.PROGRAM, "lock", "evict", "a", "--reason", "tea",
                         "-y")
         self.assertEqual(done.returncode, LOST, done.stderr)
         self.assertIn("tea", done.stderr)

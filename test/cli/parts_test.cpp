@@ -119,7 +119,7 @@ TEST(json_text, writes_large_numbers_in_full) {
     EXPECT_EQ(out.text(), "{\"ms\": 3948679, \"us\": 0.271235}");
 }
 
-TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_over) {
+TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_off) {
     const std::vector before{held("a", 1), held("b", 2, 1), held("c", 3), held("d", 4)};
     const std::vector after{held("b", 5), held("c", 3, 2), held("d", 6), held("e", 7)};
     std::vector<std::string> told;
@@ -127,7 +127,7 @@ TEST(lease_changes, tell_who_came_who_went_and_what_was_handed_over) {
         told.push_back(change.now.name + " " + std::string(to_string(change.type)));
     }
     EXPECT_THAT(told,
-                ElementsAre("a free", "b handed over", "c waiting", "d acquired", "e acquired"));
+                ElementsAre("a free", "b handed off", "c waiting", "d acquired", "e acquired"));
 }
 
 TEST(lease_changes, tell_of_several_holders_who_came_and_who_left) {
@@ -172,7 +172,7 @@ TEST(lease_text, has_the_numbers_of_permits_by_themselves_in_json) {
     pool.holders[0].permits = 2;
     waiter_info waits;
     waits.mode = {lease_mode::kind::permit, 1, 3};
-    pool.line.push_back(waits);
+    pool.queue.push_back(waits);
     const std::string json = to_json(pool);
     EXPECT_THAT(json, HasSubstr("\"mode\": \"permits\", \"permits\": 2, \"of\": 3, \"fence\": 7"));
     EXPECT_THAT(json, HasSubstr("\"fence\": 7, \"permits\": 2}"));
@@ -194,6 +194,15 @@ TEST(lease_text, of_other_people_does_not_command_a_terminal) {
     lease_info seen = held("a", 1);
     seen.holders[0].who.program = "re\nport\u009b";
     EXPECT_THAT(to_json(seen), HasSubstr("\"program\": \"re\\u000aport\\u009b\""));
+}
+
+TEST(lease_text, shows_what_a_holder_says_of_itself) {
+    lease_info seen = held("a", 1);
+    EXPECT_EQ(show_note(seen), "");
+    EXPECT_THAT(to_json(seen), testing::Not(HasSubstr("note")));
+    seen.holders[0].note = "shard 7\u009b";
+    EXPECT_EQ(show_note(seen), "shard 7\\u009b");
+    EXPECT_THAT(to_json(seen), HasSubstr("\"note\": \"shard 7\\u009b\""));
 }
 
 TEST(json_text, is_text_whatever_is_put_into_it) {
@@ -279,13 +288,13 @@ TEST(top_frame, has_its_labels_at_the_same_place_from_the_first_picture_on) {
         view.rates.from_counter = view.rates.expired_from_counter = counted;
         const std::string first = draw(view, {100, 24}, plain)[1];
         view.rates.acquired = 2.5;
-        view.rates.handed_over = 0.0;
+        view.rates.handed_off = 0.0;
         view.rates.expired = 1.0;
         const std::string second = draw(view, {100, 24}, plain)[1];
         view.rates.at_least = true;
         const std::string third = draw(view, {100, 24}, plain)[1];
         EXPECT_THAT(third, HasSubstr("acquired ≥2.5/s"));
-        for (const char* label : {"acquired", "handed over", "expired"}) {
+        for (const char* label : {"acquired", "handed off", "expired"}) {
             const auto place = [&](const std::string& line) {
                 return columns(line.substr(0, line.find(label)));
             };

@@ -206,9 +206,9 @@ class Run:
         held = self.start_it("a", "--ttl", "3s", "--", "sh", "-c",
                              f"echo $$ > {self.work}/pid; exec sleep 1000")
         self.pids("pid")
-        broken = holdfast("lock", "break", "a", "--reason", "web3 is gone", "--yes",
+        evicted = holdfast("lock", "evict", "a", "--reason", "web3 is gone", "--yes",
                           HOLDFAST_ENGINE=self.engine.url)
-        self.expect(broken, SUCCESS, "a: taken from 1 holder\n")
+        self.expect(evicted, SUCCESS, "a: evicted 1 holder\n")
         self.assertEqual(held.wait(30), LOST)
         self.assertIn('"web3 is gone"', held.stderr.read())
 
@@ -276,9 +276,9 @@ class Run:
         waiting = self.start_it("g", "--cooldown", "4s", "--wait", "60s", "--ttl", "1s", "--",
                                 "touch", str(begun))
         wait_until(lambda: not self.is_free("g"), "it holds, and waits for the cooldown")
-        broken = holdfast("lock", "break", "g", "--yes", "--reason", "a test",
+        evicted = holdfast("lock", "evict", "g", "--yes", "--reason", "a test",
                           HOLDFAST_ENGINE=self.engine.url)
-        self.assertEqual(broken.returncode, SUCCESS, broken.stderr)
+        self.assertEqual(evicted.returncode, SUCCESS, evicted.stderr)
         self.assertEqual(waiting.wait(60), LOST)
         self.assertFalse(begun.exists())
 
@@ -306,7 +306,7 @@ class Run:
         self.start_it("a", "--semaphore", "2", "--", "sh", "-c", f"touch {ready}; exec sleep 1000")
         wait_until(ready.exists, "one of two runs")
         other = self.run_it("a", "--semaphore", "3", "--", "true")
-        self.expect_one_sentence(other, USAGE, "'a' is in use with --semaphore 2, and you say 3")
+        self.expect_one_sentence(other, USAGE, "'a' is in use with --semaphore 2, and you use 3")
         self.assertEqual(self.run_it("a", "--semaphore", "2", "--", "true").returncode, SUCCESS)
 
     def test_resize_changes_a_semaphore_for_all_whatever_they_say(self):
@@ -349,7 +349,7 @@ class Run:
                             (("a", "--ttl", "10s", "--grace", "8s", "--", "true"), "half of --ttl"),
                             (("a", "--shared", "--semaphore", "2", "--", "true"), "not both"),
                             (("a", "--semaphore", "0", "--", "true"), "from 1 to"),
-                            (("a", "--resize", "--", "true"), "with --semaphore N"),
+                            (("a", "--resize", "--", "true"), "needs --semaphore N"),
                             (("a", "--tll", "3s", "--", "true"), "did you mean '--ttl'?")):
             with self.subTest(words):
                 done = self.run_it(*words)

@@ -53,7 +53,7 @@ class Screen(Case):
         lines = screen_of(term.text)
         self.assertRegex(lines[0], r"^holdfast top  redis://127.0.0.1:\d+ +\d\d:\d\d:\d\d  q quits")
         self.assertRegex(lines[1],
-                         r"acquired ≥?\d+\.\d/s +handed over \d+\.\d/s +expired \d+\.\d/s")
+                         r"acquired ≥?\d+\.\d/s +handed off \d+\.\d/s +expired \d+\.\d/s")
         self.assertRegex(lines[3], r"^NAME +LEFT +WAITING HOLDER")
         self.assertRegex(lines[4], rf"^orders +━+─* .*\d+ ?.* 1 .*sh on .* \({held.pid}\)")
         self.assertRegex(lines[5], r"^mails +━+")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""holdfast serve and what it must refuse: bad input, strangers, slow and silent clients; its settings.
+"""holdfast serve and what it must refuse: bad input, strangers, slow clients; its settings.
 
   serve_input_test.py PROGRAM [test names]
 """

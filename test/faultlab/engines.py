@@ -329,7 +329,7 @@ class Cluster(Engine):
     def fail_over(self):
         self._replica_of(self.victims()[0]).command("CLUSTER", "FAILOVER", "TAKEOVER")
 
-    def hand_over(self, master):
+    def switch_over(self, master):
         """By an agreement of both: nothing is lost."""
         replica = self._replica_of(master)
 
@@ -339,7 +339,7 @@ class Cluster(Engine):
             replica.command("CLUSTER", "FAILOVER")
             return False
 
-        wait_until("a handed over master", promoted)
+        wait_until("a switched master", promoted)
 
     def await_whole(self):
         wait_until("a whole cluster", self.settled, 60)

@@ -237,8 +237,8 @@ class Failover(Nemesis):
 
 
 class RollingUpgrade(Nemesis):
-    """Each master hands over to its replica and is restarted, one after the other; each time until
-    a quarantine is over. New names may be refused for so long, and no longer."""
+    """Each master switches over to its replica and is restarted, one after the other, when the
+    quarantine is over. New names may be refused for that long, and no longer."""
 
     name = "rolling upgrade"
     lasts = 0.0
@@ -247,11 +247,11 @@ class RollingUpgrade(Nemesis):
     @classmethod
     def why_not(cls, engine):
         return super().why_not(engine) or (
-            None if hasattr(engine, "hand_over") else "has no nodes that are upgraded in turn")
+            None if hasattr(engine, "switch_over") else "has no nodes that are upgraded in turn")
 
     def strike(self, cell):
         for master in cell.engine.masters():
-            cell.engine.hand_over(master)
+            cell.engine.switch_over(master)
             cell.promotions.append(time.clock_gettime_ns(time.CLOCK_BOOTTIME))
             master.kill()
             master.start()

@@ -52,7 +52,7 @@ bool lease_model::leave_line(int who) {
 }
 
 // Who comes back keeps its arrival until it holds the name or leaves.
-void lease_model::stand_in_line(std::int64_t now, const request& asked) {
+void lease_model::join_queue(std::int64_t now, const request& asked) {
     leave_line(asked.who);
     const auto number = static_cast<std::size_t>(asked.who);
     if (arrivals_.size() <= number) arrivals_.resize(number + 1, 0);
@@ -103,7 +103,7 @@ lease_model::outcome lease_model::acquire(std::int64_t now, const request& asked
     const bool permits = asked.mode.type == kind::permit;
     if (!holders_.empty() && held_as(kind::permit) != permits) return {said::refused, {}};
     if (permits && asked.mode.permits > limit_for(asked.mode)) return {said::refused, {}};
-    if (asked.waits) stand_in_line(now, asked);
+    if (asked.waits) join_queue(now, asked);
     outcome out{said::busy, {}};
     if (held_as(kind::exclusive)) return out;
     const auto me = asked.waits ? std::optional(asked.who) : std::nullopt;

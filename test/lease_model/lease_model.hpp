@@ -67,7 +67,7 @@ private:
     [[nodiscard]] std::uint32_t limit_for(const lease_mode& mode) const;
     [[nodiscard]] bool fits(const lease_mode& mode) const;
     bool leave_line(int who);
-    void stand_in_line(std::int64_t now, const request& asked);
+    void join_queue(std::int64_t now, const request& asked);
     [[nodiscard]] bool serve(std::int64_t now, std::optional<int> me, std::vector<int>& told);
     [[nodiscard]] outcome again(std::int64_t now, holder& mine, const request& asked);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random histories of readers, writers and permits on the embedded engine in virtual time: every
-// answer and every hand-over must be the model's.
+// answer and every handoff must be the model's.
 #include "lease_model/lease_model.hpp"
 #include "driver/memory/memory_engine.hpp"
 #include "lease/commands/command_lease_store.hpp"
@@ -47,7 +47,7 @@ struct actor {
     owner_token owner;
     enum class state : std::uint8_t { idle, waiting, holding } now = state::idle;
     lease_mode mode = {};
-    line_ticket ticket = {};
+    queue_ticket ticket = {};
     fencing_token fence = {};
     std::int64_t ttl = 0;
 };
@@ -57,7 +57,7 @@ public:
     history(const history_kind& of, std::uint64_t seed) : kinds_(of.kinds), chance_(seed) {
         for (int i = 0; i < parties; ++i) actors_.push_back({owner_token::draw(chance_)});
         store_.on_push([this](const lease_push& push) {
-            const auto* given = std::get_if<handed_over>(&push);
+            const auto* given = std::get_if<handed_off>(&push);
             // Without a ttl it is only the advice to ask again.
             if (given != nullptr && given->ttl > duration::zero()) heard_.push_back(*given);
         });
@@ -81,7 +81,7 @@ public:
 
     [[nodiscard]] std::int64_t now() const { return now_; }
     std::map<said, int> answers;
-    int handed_over_count = 0;
+    int handed_off_count = 0;
     int together = 0;  ///< Most holders at once.
 
 private:
@@ -151,14 +151,14 @@ private:
     std::string ask(int who, actor& me, const lease_mode& mode, bool waits, bool turns) {
         const bool had = me.now == actor::state::holding;
         const fencing_token before = latest_;
-        const auto reply = send(ask::acquire{
-            .name = job_,
-            .owner = me.owner,
-            .mode = mode,
-            .ttl = std::chrono::milliseconds(me.ttl),
-            .otherwise = waits ? ask::when_busy::stand_in_line : ask::when_busy::refuse,
-            .ticket = me.ticket,
-            .turns = turns ? me.fence : fencing_token{}});
+        const auto reply = send(
+            ask::acquire{.name = job_,
+                         .owner = me.owner,
+                         .mode = mode,
+                         .ttl = std::chrono::milliseconds(me.ttl),
+                         .otherwise = waits ? ask::when_busy::join_queue : ask::when_busy::refuse,
+                         .ticket = me.ticket,
+                         .turns = turns ? me.fence : fencing_token{}});
         const auto expected = model_.acquire(now_, {who, mode, me.ttl, waits, turns});
         auto differs = compare(who, "acquire", reply, expected);
         if (!differs.empty()) return differs;
@@ -230,10 +230,10 @@ private:
 
     std::string compare_told(std::string_view what, const std::vector<int>& told) {
         std::vector<int> heard;
-        for (const handed_over& given : heard_) {
+        for (const handed_off& given : heard_) {
             const auto at = std::ranges::find(actors_, given.owner, &actor::owner);
             heard.push_back(static_cast<int>(at - actors_.begin()));
-            if (given.fence <= latest_) return "a hand-over with an old fence";
+            if (given.fence <= latest_) return "a handoff with an old fence";
             latest_ = given.fence;
             if (at != actors_.end()) at->fence = given.fence;
         }
@@ -251,7 +251,7 @@ private:
             actor& lucky = actors_[static_cast<std::size_t>(who)];
             lucky.now = actor::state::holding;
             lucky.ticket = {};
-            ++handed_over_count;
+            ++handed_off_count;
         }
     }
 
@@ -279,7 +279,7 @@ private:
     virtual_clock time_;
     std::shared_ptr<command_engine> engine_ =
         make_memory_engine({.time = &time_, .chance = &chance_});
-    std::vector<handed_over> heard_;
+    std::vector<handed_off> heard_;
     command_lease_store store_{engine_, chance_, {.place = std::chrono::milliseconds(place_ms)}};
     lease_model model_{place_ms};
     const lock_name job_ = *lock_name::make("job");
@@ -307,7 +307,7 @@ TEST_P(lease_history, is_the_same_on_the_embedded_engine_and_in_the_model) {
         EXPECT_GT(run.answers[said::busy], 100);
         EXPECT_GT(run.answers[said::lost], 20);
         EXPECT_GT(run.answers[said::refused], 20);
-        EXPECT_GT(run.handed_over_count, 100);
+        EXPECT_GT(run.handed_off_count, 100);
         EXPECT_GE(run.together, 3);
     }
 }

@@ -65,7 +65,9 @@ TEST(http_reader, what_is_too_large_or_no_request_is_refused) {
     EXPECT_EQ(refusal_of(many + "\r\n"), 431);
     EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n"), 413);
     EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                         "11170\r\n" + std::string(70'000, 'x')), 413);
+                         "11170\r\n" +
+                         std::string(70'000, 'x')),
+              413);
     EXPECT_EQ(refusal_of("nonsense\r\n\r\n"), 400);
     EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\n\r\n"), 400) << "no Host";
     EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);
@@ -76,16 +78,17 @@ TEST(http_reader, what_is_too_large_or_no_request_is_refused) {
 
 TEST(http_reader, a_request_whose_length_is_said_in_two_ways_is_refused) {
     EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
-                         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
+                         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+              400);
     EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
-                         "Content-Length: 6\r\n\r\nhello"), 400);
+                         "Content-Length: 6\r\n\r\nhello"),
+              400);
 }
 
 TEST(router, an_escaped_slash_stays_in_its_part) {
     router to;
-    to.add("GET", "/rooms/{room}", [](const auto&, const auto& parts) {
-        return http_response{.body = parts[0]};
-    });
+    to.add("GET", "/rooms/{room}",
+           [](const auto&, const auto& parts) { return http_response{.body = parts[0]}; });
     to.add("GET", "/rooms/{room}/history",
            [](const auto&, const auto&) { return http_response{.body = "history"}; });
     const auto ask = [&](std::string method, std::string target) {
@@ -200,10 +203,10 @@ TEST(websocket_handshake, is_answered_as_the_standard_says) {
                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n"),
         compression::none);
     EXPECT_EQ(without.response.status, 400);
-    const auto old = answer_websocket(
-        request_of(begin + "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                           "Sec-WebSocket-Version: 8\r\n\r\n"),
-        compression::none);
+    const auto old =
+        answer_websocket(request_of(begin + "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                                            "Sec-WebSocket-Version: 8\r\n\r\n"),
+                         compression::none);
     EXPECT_EQ(old.response.status, 426);
 }
 

@@ -130,9 +130,10 @@ struct server_test : ::testing::Test {
 
 TEST_F(server_test, answers_requests_in_their_order_on_one_connection) {
     socket_client one(start().port());
-    one.say("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
-            "GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
-            "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    one.say(
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+        "GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
+        "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     const std::string all = one.hear_until("");
     const auto first = all.find("POST /a hi");
     const auto second = all.find("\r\n\r\nnow");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // WebSocket frames as bytes, in every piece that they can come in.
-#include "net/deflate.hpp"
 #include "net/websocket_frames.hpp"
+#include "net/deflate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -73,9 +73,9 @@ TEST(websocket_frames, what_a_server_writes_a_client_reads) {
 }
 
 TEST(websocket_frames, fragments_become_one_message_and_control_frames_may_stand_between) {
-    const auto seen = read_as_server(raw_frame(0x01, "one ") +
-                                     encode_masked_frame(opcode::ping, "p", 9) +
-                                     raw_frame(0x00, "two ") + raw_frame(0x80, "three"));
+    const auto seen =
+        read_as_server(raw_frame(0x01, "one ") + encode_masked_frame(opcode::ping, "p", 9) +
+                       raw_frame(0x00, "two ") + raw_frame(0x80, "three"));
     ASSERT_EQ(seen.size(), 2U);
     EXPECT_EQ(seen[0].type, kind::ping);
     EXPECT_EQ(seen[1].payload, "one two three");
@@ -151,8 +151,8 @@ TEST(websocket_frames, a_few_bytes_do_not_unpack_to_many) {
     const std::string bomb = deflate_message(std::string(10 << 20, 'x'));
     ASSERT_LT(bomb.size(), 64U << 10);
     EXPECT_EQ(inflate_message(bomb, 64 << 10), std::nullopt);
-    const auto seen = read_as_server(raw_frame(0xC1, bomb.substr(0, 60'000)), {},
-                                     compression::deflated);
+    const auto seen =
+        read_as_server(raw_frame(0xC1, bomb.substr(0, 60'000)), {}, compression::deflated);
     ASSERT_EQ(seen.size(), 1U);
     EXPECT_EQ(seen[0].type, kind::violation);
     EXPECT_EQ(inflate_message("\xFF\xFF\xFF", 100), std::nullopt);

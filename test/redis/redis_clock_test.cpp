@@ -37,7 +37,7 @@ TEST_F(redis_clock, a_step_that_ended_a_lease_is_noticed_by_its_first_renewal) {
     time.step(1min);
     EXPECT_EQ(server.raw("EXISTS", "lock:job").number(), 0) << "the server has ended it";
     test::wait_for("the loss", [&] { return held.lost().stop_requested(); });
-    EXPECT_EQ(held.reason(), loss_reason::taken);
+    EXPECT_EQ(held.reason(), loss_reason::missing);
     EXPECT_EQ(one.statistics().clock_steps, 1U);
     test::wait_for("the observer", [&] { return told.load() != duration::zero(); });
     EXPECT_GT(told.load(), 59s);
@@ -60,7 +60,7 @@ TEST_F(redis_clock, a_step_that_one_renewal_notices_is_told_to_all_leases_of_the
     const auto kept = one.mutex("kept").acquire({.ttl = 10min}).value();
     time.step(90s);
     test::wait_for("the loss", [&] { return gone.lost().stop_requested(); }, 5s);
-    EXPECT_EQ(gone.reason(), loss_reason::taken);
+    EXPECT_EQ(gone.reason(), loss_reason::missing);
     test::wait_for("the other's renewal", [&] { return kept.status() == lease_status::held; }, 5s);
     EXPECT_TRUE(kept.held()) << "ten minutes are more than the step";
     test::wait_for("the observer", [&] {

@@ -55,7 +55,8 @@ protected:
             });
         }
     }
-    static inline detail::way_giver waits_{system_clock(), detail::way_giver::with_several()};
+    static inline detail::adaptive_yield waits_{system_clock(),
+                                                detail::adaptive_yield::with_several()};
 
     static bool answers_here(redis_engine& engine) {
         outcome seen;

@@ -186,7 +186,7 @@ TEST_F(redis_lease, an_uncontended_pair_is_three_commands_in_two_trips) {
     }
 }
 
-TEST_F(redis_lease, several_names_are_let_go_by_one_script) {
+TEST_F(redis_lease, several_names_are_released_by_one_script) {
     std::vector<std::string> names;
     for (int i = 0; i < 300; ++i) names.push_back("shelf/" + std::to_string(i));
     const std::vector<std::string_view> all(names.begin(), names.end());
@@ -204,7 +204,7 @@ TEST_F(redis_lease, several_names_are_let_go_by_one_script) {
     EXPECT_TRUE(two.list("shelf/")->empty());
 }
 
-TEST_F(redis_lease, of_several_names_that_are_let_go_each_has_an_outcome_of_its_own) {
+TEST_F(redis_lease, of_several_names_that_are_released_each_has_an_outcome_of_its_own) {
     auto held = one.acquire_all({"gone", "kept", "taken", "waited"}, {.ttl = 20s}).value();
     server.raw("DEL", "lock:gone");
     server.raw("SET", "lock:taken", "another program's");
@@ -216,14 +216,14 @@ TEST_F(redis_lease, of_several_names_that_are_let_go_each_has_an_outcome_of_its_
     EXPECT_EQ(said.error(), errc::lease_lost);
     EXPECT_NE(said.error().detail.find("'gone'"), std::string::npos) << said.error().detail;
     EXPECT_TRUE(waiter.get());
-    EXPECT_EQ(two.statistics().handed_over, 1U) << "it was told, and did not have to look";
+    EXPECT_EQ(two.statistics().handed_off, 1U) << "it was told, and did not have to look";
     EXPECT_EQ(server.raw("EXISTS", "lock:kept"), reply::integer(0));
     EXPECT_EQ(server.raw("GET", "lock:taken").text(), "another program's");
 }
 
 // Whoever may not use MGET had the permissions that were asked for before there was a script for
 // several.
-TEST_F(redis_lease, several_names_are_let_go_one_by_one_where_one_script_is_denied) {
+TEST_F(redis_lease, several_names_are_released_one_by_one_where_one_script_is_denied) {
     server.raw("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-mget");
     auto app = open("redis://app:secret@127.0.0.1:" + std::to_string(server.port())).value();
     auto held = app.acquire_all({"a", "b", "c"}, brief()).value();
@@ -234,7 +234,7 @@ TEST_F(redis_lease, several_names_are_let_go_one_by_one_where_one_script_is_deni
 TEST_F(redis_lease, who_holds_is_written_down_when_it_renews_and_expires) {
     const auto held = one.mutex("job").acquire(brief()).value();
     EXPECT_TRUE(server.raw("KEYS", "holdfast:client:*").elements().empty())
-        << "the swift way costs no command more";
+        << "the fast path costs no command more";
     test::wait_for("the label",
                    [&] { return server.raw("KEYS", "holdfast:client:*").elements().size() == 1; });
     const std::string key = server.raw("KEYS", "holdfast:client:*").elements()[0].text();
@@ -391,7 +391,7 @@ TEST_F(redis_lease, the_documented_permissions_are_enough) {
     test::wait_for("a renewal", [&] { return a.statistics().renewed > 0; });
     EXPECT_TRUE(std::move(held).release());
     EXPECT_TRUE(next.get());
-    EXPECT_EQ(b.statistics().handed_over, 1U);
+    EXPECT_EQ(b.statistics().handed_off, 1U);
     EXPECT_TRUE(a.acquire_all({"x", "y"}, brief()).value().release());
     EXPECT_EQ(server.raw("ACL", "LOG"), reply::array({})) << "something was denied";
 }

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 class redis_other_listener : public testing::Test {
 protected:
     /// "job" goes from one client to the other, whose thread waits for it alone.
-    lease handed_over() {
+    lease handed_off() {
         auto held = one.mutex("job").acquire(brief).value();
         auto waiter =
             std::async(std::launch::async, [&] { return two.mutex("job").acquire(brief).value(); });
@@ -49,7 +49,7 @@ TEST_F(redis_other_listener, hears_at_once_although_lock_waiters_come_and_go) {
     ASSERT_TRUE(ears);
     std::vector<duration> delays;
     for (int i = 0; i < 25; ++i) {
-        auto held = handed_over();
+        auto held = handed_off();
         heard = {};
         auto told = heard.get_future();
         const time_point sent = engine.time().now();
@@ -63,7 +63,7 @@ TEST_F(redis_other_listener, hears_at_once_although_lock_waiters_come_and_go) {
 }
 
 TEST_F(redis_other_listener, that_comes_while_a_waiter_reads_is_heard_and_the_waiter_too) {
-    for (int i = 0; i < 5; ++i) EXPECT_TRUE(handed_over().release());
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(handed_off().release());
     auto held = one.mutex("job").acquire(brief).value();
     auto waiter =
         std::async(std::launch::async, [&] { return two.mutex("job").acquire(brief).value(); });
@@ -81,7 +81,7 @@ TEST_F(redis_other_listener, that_comes_while_a_waiter_reads_is_heard_and_the_wa
     EXPECT_EQ(heard.get_future().wait_for(10s), std::future_status::ready);
     EXPECT_TRUE(std::move(held).release());
     EXPECT_TRUE(waiter.get().held());
-    EXPECT_EQ(two.statistics().handed_over, 6U);
+    EXPECT_EQ(two.statistics().handed_off, 6U);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr std::string_view acquire{
 constexpr std::string_view leave{
 #include "scripts/leave.inc"
 };
-constexpr std::string_view let_go{
-#include "scripts/let_go.inc"
+constexpr std::string_view release_free{
+#include "scripts/release_free.inc"
 };
 constexpr std::string_view raise_fence{
 #include "scripts/raise_fence.inc"
@@ -35,8 +35,8 @@ constexpr std::string_view renew_above{
 constexpr std::string_view stand_aside{
 #include "scripts/stand_aside.inc"
 };
-constexpr std::array scripts{acquire, leave, let_go,      raise_fence,
-                             release, renew, renew_above, stand_aside};
+constexpr std::array scripts{acquire, leave, release_free, raise_fence,
+                             release, renew, renew_above,  stand_aside};
 
 TEST(mutants, of_scripts_change_a_script) {
     for (const mutant& one : all_mutants()) {

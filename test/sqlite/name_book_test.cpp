@@ -34,7 +34,7 @@ protected:
     }
     ask::acquire waiting(const owner_token& who, lease_mode mode = {}) {
         auto asked = asking(who, mode);
-        asked.otherwise = ask::when_busy::stand_in_line;
+        asked.otherwise = ask::when_busy::join_queue;
         return asked;
     }
     result<lease_reply> acquire(const ask::acquire& asked, listener_id self = us) {
@@ -198,14 +198,14 @@ TEST_F(name_book_rules, a_waiter_of_another_process_is_handed_the_name_for_a_sho
 TEST_F(name_book_rules, who_waits_behind_another_process_looks_often_at_first_and_then_less) {
     ASSERT_TRUE(granted(asking(a), they));
     const auto first = busy(waiting(b));
-    EXPECT_LE(first.look_after, 2ms);
+    EXPECT_LE(first.poll_after, 2ms);
     duration longest{};
     for (int i = 0; i < 40; ++i) {
         now += 25'000;
         name_book book = open();
         static_cast<void>(book.renew({job, a, {}, 10s}));
         close(book);
-        longest = busy(waiting(b)).look_after;
+        longest = busy(waiting(b)).poll_after;
     }
     EXPECT_GE(longest, 40ms);
     EXPECT_LE(longest, 50ms);
@@ -213,9 +213,9 @@ TEST_F(name_book_rules, who_waits_behind_another_process_looks_often_at_first_an
 
 TEST_F(name_book_rules, who_waits_behind_its_own_process_is_woken_and_looks_when_a_lease_ends) {
     ASSERT_TRUE(granted(asking(a)));
-    EXPECT_EQ(busy(waiting(b)).look_after, 1s);
+    EXPECT_EQ(busy(waiting(b)).poll_after, 1s);
     now += 9'500'000;
-    EXPECT_EQ(busy(waiting(b)).look_after, 500ms);
+    EXPECT_EQ(busy(waiting(b)).poll_after, 500ms);
 }
 
 TEST_F(name_book_rules, an_evicted_holder_is_told_why_and_may_come_back) {

@@ -96,7 +96,7 @@ protected:
     using action = std::function<void(sql::sql_lease_store&)>;
 
     static ask::acquire waiting(ask::acquire asked) {
-        asked.otherwise = ask::when_busy::stand_in_line;
+        asked.otherwise = ask::when_busy::join_queue;
         return asked;
     }
 
@@ -183,7 +183,7 @@ TEST_F(sqlite_kill, while_someone_stands_in_line) {
         held, [&](auto& store) { must(ask_of(store, waiting(acquiring("job", b))).has_value()); });
 }
 
-TEST_F(sqlite_kill, while_a_name_is_handed_over) {
+TEST_F(sqlite_kill, while_a_name_is_handed_off) {
     kill_everywhere(held_and_waited_for, [&](auto& store) {
         must(ask_of(store, ask::release{named("job"), a, {}}).has_value());
     });
@@ -227,7 +227,7 @@ TEST_F(sqlite_kill, while_a_transaction_of_commands_is_carried_out) {
 
 /// What the workers see of each other, in memory that outlives them.
 struct witness {
-    std::atomic<std::int64_t> believed_until = 0;  ///< Boottime ns of whoever is inside; 0: nobody.
+    std::atomic<std::int64_t> valid_until = 0;  ///< Boottime ns of whoever is inside; 0: nobody.
     std::atomic<std::uint64_t> last_fence = 0;
     std::atomic<int> entered = 0;
     std::atomic<int> meetings = 0;
@@ -250,12 +250,12 @@ std::int64_t nanos(time_point t) {
             continue;
         }
         const time_point now = system_clock().now();
-        const std::int64_t other = seen.believed_until.exchange(nanos(now + held->remaining()));
+        const std::int64_t other = seen.valid_until.exchange(nanos(now + held->remaining()));
         if (other > nanos(now) && held->held()) ++seen.meetings;
         const std::uint64_t mine = held->fence().value;
         if (seen.last_fence.exchange(mine) >= mine && held->held()) ++seen.old_fences;
         ++seen.entered;
-        if (held->held()) seen.believed_until = 0;
+        if (held->held()) seen.valid_until = 0;
         static_cast<void>(std::move(*held).release());
     }
 }

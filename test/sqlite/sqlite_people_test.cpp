@@ -18,7 +18,7 @@ protected:
     static time_point soon() { return system_clock().now() + 5s; }
 
     static ask::acquire waiting(ask::acquire asked) {
-        asked.otherwise = ask::when_busy::stand_in_line;
+        asked.otherwise = ask::when_busy::join_queue;
         return asked;
     }
     static constexpr lease_mode shared{lease_mode::kind::shared, 1, 1};
@@ -42,9 +42,9 @@ TEST_F(sqlite_people, a_holder_and_its_line_are_shown_with_who_they_are) {
     ASSERT_TRUE(info.remaining);
     EXPECT_LE(*info.remaining, 10s);
     EXPECT_EQ(info.waiters, 1U);
-    ASSERT_EQ(info.line.size(), 1U);
-    EXPECT_EQ(info.line[0].mode.type, lease_mode::kind::shared);
-    EXPECT_EQ(info.line[0].who, client_label{}) << "it never said who it is";
+    ASSERT_EQ(info.queue.size(), 1U);
+    EXPECT_EQ(info.queue[0].mode.type, lease_mode::kind::shared);
+    EXPECT_EQ(info.queue[0].who, client_label{}) << "it never said who it is";
     EXPECT_FALSE(*two->inspect(named("jo"), soon()));
     EXPECT_FALSE(*two->inspect(named("job2"), soon()));
 }
@@ -70,10 +70,10 @@ TEST_F(sqlite_people, more_permits_than_there_are_is_a_wrong_call) {
 
 TEST_F(sqlite_people, an_evicted_holder_learns_why_and_the_next_one_holds) {
     std::mutex guard;
-    std::vector<handed_over> heard;
+    std::vector<handed_off> heard;
     two->on_push([&](const lease_push& push) {
         const std::scoped_lock lock(guard);
-        heard.push_back(std::get<handed_over>(push));
+        heard.push_back(std::get<handed_off>(push));
     });
     const auto a = owner();
     const auto b = owner();

@@ -45,7 +45,7 @@ protected:
         return asked_;
     }
     void wait_for_questions(std::size_t count) {
-        wait_for("script_calls", [&] { return asked().size() == count; });
+        wait_for("calls", [&] { return asked().size() == count; });
     }
     /// Two that ask, so that whoever comes next waits for them.
     void occupy(const std::string& key = "key") {

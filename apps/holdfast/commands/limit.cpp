@@ -76,22 +76,22 @@ exit_code ask(const limit_options& options, query what) {
 void add_query(CLI::App& to, command_list& all, query what) {
     const auto options = std::make_shared<limit_options>();
     const bool takes = what == query::take;
-    CLI::App* words = takes ? to.add_subcommand("take", "Take from a rate, or be refused")
-                            : to.add_subcommand("peek", "Say what take would answer; take nothing");
+    CLI::App* words = takes
+                          ? to.add_subcommand("take", "Take from a rate limit, or be refused")
+                          : to.add_subcommand("peek", "Print what take would answer; take nothing");
     words->add_option("KEY", options->key, "Whose rate")->required();
-    add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min")->required();
+    add_rate(*words, "--rate", options->at_most, "At most N in this time: 10/min")->required();
     add_whole(*words, "--burst", options->burst, {1, 1'000'000'000},
-              "So many at once from rest, refilled at the rate")
+              "The capacity of the bucket, refilled at the rate")
         ->default_str("");
     add_whole(*words, "-n,--amount", options->amount, {1, 1'000'000'000}, "How many to take");
-    add_choice(*words, "--format", options->format, {"text", "json"},
-               "For people, or for programs");
+    add_choice(*words, "--format", options->format, {"text", "json"}, "The output format");
     add_engine_options(*words, options->engine);
     words->footer(fmt::format(
         "Examples:\n"
         "  holdfast limit {0} mails/ana --rate 100/hour\n"
         "  holdfast limit {0} api --rate 10/s --burst 50 -n 5\n"
-        "Exit codes: 0 allowed, 2 misuse (also: never so many), 3 refused, 5 no answer\n",
+        "Exit codes: 0 allowed, 2 misuse (also: more than the limit), 3 refused, 5 no answer\n",
         words->get_name()));
     all.push_back({.words = words, .run = [options, what] { return ask(*options, what); }});
 }
@@ -99,12 +99,13 @@ void add_query(CLI::App& to, command_list& all, query what) {
 }  // namespace
 
 void add_limit(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("limit", "Rates that all machines share, for scripts");
+    CLI::App* words =
+        to.add_subcommand("limit", "Rate limits that all machines share, for scripts");
     words->footer(
         "Example:\n"
         "  holdfast limit take mails/ana --rate 100/hour && send-mail ana\n"
         "\n"
-        "All who use a key must say the same rate.\n");
+        "All users of a key must pass the same rate.\n");
     add_query(*words, all, query::take);
     add_query(*words, all, query::peek);
 }

@@ -52,11 +52,11 @@ exit_code claim(const once_command_options& options) {
 
 void add_once(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<once_command_options>();
-    CLI::App* words = to.add_subcommand("once", "Be the first within a time, or not; for scripts");
+    CLI::App* words = to.add_subcommand("once", "Succeed for the first caller within a time");
     words->add_option("KEY", options->key, "What shall be done once")->required();
-    add_span(*words, "--window", options->window, "How long the first one's mark stays",
+    add_span(*words, "--window", options->window, "How long the mark stays",
              std::chrono::milliseconds(1));
-    words->add_option("--record", options->record, "Kept for those who come later, and printed")
+    words->add_option("--record", options->record, "Stored for later callers, and printed to them")
         ->type_name("TEXT");
     add_engine_options(*words, options->engine);
     words->footer(
@@ -65,7 +65,7 @@ void add_once(CLI::App& to, command_list& all) {
         "  holdfast once import/42 --record \"by $HOSTNAME\" || echo done already\n"
         "Exit codes: 0 first, 2 misuse, 3 not the first, 5 no answer\n"
         "\n"
-        "'holdfast run KEY --once TIME -- …' takes the mark back if its command fails.\n");
+        "'holdfast run KEY --once TIME -- …' removes the mark if its command fails.\n");
     all.push_back({.words = words, .run = [options] { return claim(*options); }});
 }
 

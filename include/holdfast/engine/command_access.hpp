@@ -7,11 +7,11 @@
 #include <memory>
 #include <utility>
 
-/// Where traffic control keeps what it counts: an engine that speaks Redis commands.
+/// Where traffic control keeps its state: an engine that speaks Redis commands.
 ///
-/// A client becomes one by itself, so `holdfast::once seen(hf, …)` is all there is to write. On an
-/// engine that speaks no Redis commands, every call then answers `unsupported`. An engine of
-/// `open_redis()` becomes one too; so everything also works on a Redis Cluster.
+/// A client converts to it, so you write `holdfast::once seen(hf, …)`. On an engine that speaks no
+/// Redis commands, every call then returns `unsupported`. An engine of `open_redis()` converts to
+/// it too; so everything also works on a Redis Cluster.
 namespace holdfast {
 
 class client;
@@ -21,7 +21,7 @@ public:
     /// Keeps the client's engine alive, not the client.
     command_access(const client& of);  // NOLINT(google-explicit-constructor): the usual way
 
-    /// Requires: `chance` outlives what is made on this place.
+    /// Requires: `chance` outlives the objects that use it.
     command_access(  // NOLINT(google-explicit-constructor): as above
         std::shared_ptr<command_engine> engine, entropy& chance = system_entropy()) noexcept
         : engine_(std::move(engine)), chance_(&chance) {}

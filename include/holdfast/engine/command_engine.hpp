@@ -12,21 +12,21 @@
 #include <string_view>
 #include <vector>
 
-/// The command seam: "carry out these Redis commands".
+/// The command seam: carries out Redis commands.
 ///
-/// The embedded engine implements it in the process, the Redis client over a network; everything
-/// Redis-shaped is written once against it.
+/// The embedded engine implements it in the process, the Redis client over a network; leases and
+/// traffic control are written once against it.
 ///
 /// An answer has two layers. A `result` that failed means the engine gave no answer: `unavailable`
 /// (never sent), `outcome_unknown` (sent, no reply), `timed_out`, `denied`, `cancelled`. A reply of
 /// kind error is the server's own answer, and stays a reply here; `execute()` turns it into a code.
 namespace holdfast {
 
-/// What a subscription hears.
+/// What a subscription receives.
 struct push_event {
     enum class kind : std::uint8_t {
         message,  ///< A message on a channel.
-        gap       ///< Messages may have been missed (the connection was made anew): look yourself.
+        gap       ///< Messages may have been missed (the connection was re-established): poll.
     };
     kind type = kind::message;
     std::string_view channel;
@@ -37,7 +37,8 @@ struct push_event {
 /// subscription's destructor has returned.
 using push_handler = std::function<void(const push_event&)>;
 
-/// Hears a channel as long as it lives. Destructor: does not wait for the network.
+/// Receives the messages of a channel while it exists. The destructor does not wait for the
+/// network.
 class subscription {
 public:
     virtual ~subscription() = default;
@@ -47,7 +48,7 @@ public:
 /// the node. Elsewhere both mean the same.
 enum class channel_scope : std::uint8_t { global, sharded };
 
-/// A connection of one's own, for commands that depend on what came before on the same connection
+/// An exclusive connection, for commands that depend on what came before on the same connection
 /// (WATCH, WAIT) or that block (BLPOP).
 /// Thread safety: one thread at a time.
 class command_session {
@@ -55,7 +56,7 @@ public:
     virtual ~command_session() = default;
 
     /// Carries out the commands in order, as one pipeline. After a failure that leaves the
-    /// connection's state unknown, every further call answers `unavailable`.
+    /// connection's state unknown, every further call returns `unavailable`.
     virtual void exchange(std::span<const command> commands, std::span<result<reply>> replies,
                           time_point give_up) = 0;
 
@@ -67,7 +68,7 @@ public:
 class command_engine {
 public:
     using completion = std::move_only_function<void(result<reply>)>;
-    /// The outcome of each command; whose they are is the completion's to take.
+    /// The outcome of each command; the completion may move them.
     using joint_completion = std::move_only_function<void(std::span<result<reply>>)>;
 
     virtual ~command_engine() = default;
@@ -79,7 +80,7 @@ public:
                           time_point give_up) = 0;
 
     /// The same for one command, without waiting; the command is copied before this returns.
-    /// `done` is called exactly once, on the engine's own thread or on this one: it must be short.
+    /// Calls `done` exactly once, on the engine's own thread or on this one: it must be short.
     virtual void submit(const command& c, time_point give_up, completion done) = 0;
 
     /// The same for a few commands that go to one server, each of which is carried out after those
@@ -90,32 +91,32 @@ public:
                                  joint_completion done);
     static constexpr std::size_t most_together = 3;
 
-    /// The commands as one MULTI … EXEC: all or nothing. Answers EXEC's array.
+    /// The commands as one MULTI … EXEC: all or nothing. Returns EXEC's array.
     [[nodiscard]] virtual result<reply> transaction(std::span<const command> commands,
                                                     time_point give_up) = 0;
 
-    /// A connection of one's own to the server that holds `key` (any server, if it is empty).
+    /// Returns an exclusive connection to the server that holds `key` (any server, if it is empty).
     [[nodiscard]] virtual result<std::unique_ptr<command_session>> open_session(
         std::string_view key, time_point give_up) = 0;
 
     /// Blocks: until the server has confirmed, at most until `give_up`. After that the engine keeps
-    /// the subscription alive by itself, and tells a `gap` when messages may have been missed.
+    /// the subscription alive by itself, and reports a `gap` when messages may have been missed.
     [[nodiscard]] virtual result<std::unique_ptr<subscription>> subscribe(std::string_view channel,
                                                                           channel_scope scope,
                                                                           push_handler handler,
                                                                           time_point give_up) = 0;
 
-    /// Instead of sleeping until a push comes: hears them on this thread, and calls the handlers of
-    /// all subscriptions here, until it is over or `until` has come. That spares the waiter to be
-    /// woken by the engine's own thread, which is half of what a hand-over costs.
-    /// False: the engine's thread hears them, now and until further notice; so sleep.
+    /// For a thread that waits for a push: receives pushes on this thread, and calls the handlers
+    /// of all subscriptions here, until it is over or `until` has come. This saves the waiter a
+    /// wake-up by the engine's own thread, which is half of the cost of a handoff.
+    /// False: the engine's thread receives them, now and until further notice; so sleep.
     [[nodiscard]] virtual bool hear_pushes(const push_wait& wait);
 
-    /// Which of its servers the engine would ask for the key, as a number that is the same for all
-    /// keys of that server; 0 where there is one server. What is known now: it asks nobody.
-    [[nodiscard]] virtual std::size_t place_of(std::string_view key) const;
+    /// Returns which of its servers the engine would ask for the key, as a number that is the same
+    /// for all keys of that server; 0 where there is one server. By what is known now; no I/O.
+    [[nodiscard]] virtual std::size_t node_of(std::string_view key) const;
 
-    /// The clock by which `give_up` is meant.
+    /// The clock of `give_up`.
     [[nodiscard]] virtual clock& time() const noexcept = 0;
 
     /// One command. Errors: as the seam, and the server's error replies by their code.

@@ -3,19 +3,19 @@
 
 #include <memory>
 
-/// Outcomes that become known together, and go to the same place, travel together.
+/// Batches outcomes that become known together and go to the same executor.
 ///
-/// A thread that has read a batch of replies opens a round before it tells them. Whoever forwards
-/// an outcome to other threads may leave it in the round's parcel instead of sending it at once;
-/// the parcel is sent when the round ends. So a batch wakes others once, and not for each of its
-/// replies.
+/// A thread that has read a batch of replies opens a round before it reports them. Code that
+/// forwards an outcome to other threads may put it into the round's parcel instead of sending it at
+/// once; the parcel is sent when the round ends. So a batch wakes others once, and not for each of
+/// its replies.
 namespace holdfast::detail {
 
 /// Thread safety: none. It belongs to the thread that opened it, which waits for nothing while it
 /// is open.
 class delivery_round {
 public:
-    /// Outcomes for one place.
+    /// Outcomes for one executor.
     class parcel {
     public:
         virtual ~parcel() = default;

@@ -7,15 +7,17 @@
 
 namespace holdfast {
 
-/// A thread that waits for a push and offers to hear pushes itself meanwhile: see
+/// A thread that waits for a push and offers to receive pushes itself meanwhile: see
 /// command_engine::hear_pushes().
 struct push_wait {
     time_point until;
-    /// Called once, when it begins to hear: what becomes readable when `over` may have changed.
+    /// Called once, at the beginning: a descriptor that becomes readable when `over` may have
+    /// changed.
     std::function<int()> wake_fd;
-    /// Must this thread go?
+    /// Returns whether this thread must stop.
     std::function<bool()> over;
-    /// Is nobody else waiting for a push? Then nobody has to hear them when this thread has gone.
+    /// Returns whether nobody else waits for a push: then nobody has to receive them after this
+    /// thread.
     std::function<bool()> alone;
 };
 

@@ -29,7 +29,7 @@
 /// | connect_timeout     | 2s        | resolve + connect + TLS + login; 500us, 200ms, 2s, 1m     |
 /// | reply_timeout       | 5s        | from the last byte written to the reply                   |
 /// | connections         | 1         | shared connections, 1 to 64                               |
-/// | sessions            | 64        | connections of one's own (open_session) at the same time  |
+/// | sessions            | 64        | exclusive connections (open_session) at the same time     |
 /// | client_name         | holdfast  | CLIENT SETNAME; empty: none                               |
 /// | user                |           | ACL user, if it is not in the userinfo                    |
 /// | password_file       |           | a file whose first line is the password                   |
@@ -71,7 +71,7 @@ struct redis_tls {
     std::string server_name;
 };
 
-/// All there is to say about a server, besides its address. Holds a password: never print it whole.
+/// The options of a server, besides its address. Contains a password: never print it whole.
 struct redis_options {
     std::string user;
     std::string password;
@@ -94,12 +94,12 @@ struct redis_options {
     /// Sent on every new connection before any other command; if one of them is refused, the
     /// connection is not used.
     std::vector<std::vector<std::string>> on_connect_commands;
-    /// Told of each answer to these, with the moments before they were sent and after they were
+    /// Called with each answer to these, and the times before they were sent and after they were
     /// answered. Called on the client's own threads; must be short.
     std::function<void(const reply& answer, time_point sent, time_point heard)> on_connect_answer;
 };
 
-/// What a redis:, rediss: or redis+unix: URL says.
+/// The content of a redis:, rediss: or redis+unix: URL.
 struct redis_target {
     server_address address;
     redis_options options;
@@ -113,7 +113,7 @@ struct redis_target {
 /// The options of a URL whose hosts and path mean something else (Sentinel, Cluster, a quorum).
 [[nodiscard]] result<redis_options> parse_redis_options(const url& parsed);
 
-/// A command_engine that can be asked how it is doing.
+/// A command_engine with statistics.
 class redis_engine : public command_engine {
 public:
     [[nodiscard]] virtual redis_statistics statistics() const = 0;
@@ -121,12 +121,12 @@ public:
 
 /// Makes the engine. No I/O but reading certificates: the first command connects.
 /// Errors: invalid_argument, if a certificate cannot be read.
-/// Requires: `time` and `chance` outlive the engine; no call is under way when it is destroyed.
+/// Requires: `time` and `chance` outlive the engine; no call is in flight when it is destroyed.
 [[nodiscard]] result<std::unique_ptr<redis_engine>> make_redis(redis_target target,
                                                                clock& time = system_clock(),
                                                                entropy& chance = system_entropy());
 
-/// The engine that a URL of any Redis scheme names: those above, and those of redis_topology.hpp.
+/// Opens the engine of a URL of any Redis scheme: those above, and those of redis_topology.hpp.
 /// Errors: invalid_argument.
 [[nodiscard]] result<std::unique_ptr<redis_engine>> open_redis(std::string_view text);
 

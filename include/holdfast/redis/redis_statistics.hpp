@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a Redis client has done so far, in numbers that only grow, and how it stands now.
+/// Counters of a Redis client, and its current state.
 namespace holdfast {
 
 /// Counts by powers of two: bucket i counts values in [2^i, 2^(i+1)); the last takes the rest.
@@ -28,7 +28,7 @@ struct redis_statistics {
     std::uint64_t batches = 0;           ///< Writes; commands per write is the batch size.
     std::uint64_t bytes_out = 0;
     std::uint64_t bytes_in = 0;
-    std::uint64_t pushed = 0;  ///< Messages heard by subscriptions.
+    std::uint64_t pushed = 0;  ///< Messages received by subscriptions.
 
     std::uint64_t total_connections = 0;  ///< Open now: shared, sessions and subscriber.
     std::uint64_t in_flight = 0;          ///< Commands written and not answered, now.

@@ -12,12 +12,12 @@
 ///     redis-cluster://[user[:password]@]h1[:6379],h2,h3[?options]
 ///
 /// With `rediss-sentinel` and `rediss-cluster` every connection is TLS. The options are those of
-/// redis.hpp. What is said of user and password holds for the servers; the sentinels have their
-/// own, by the same options with `sentinel_` in front: sentinel_user, sentinel_password_file,
+/// redis.hpp. User and password are for the servers; the Sentinels have their own, by the same
+/// options prefixed with `sentinel_`: sentinel_user, sentinel_password_file,
 /// sentinel_ca_file, sentinel_connect_timeout … (500 ms each for connect and reply, by default).
 ///
 /// Limits. Replication is asynchronous: a failover may lose writes that were acknowledged. Until a
-/// client's sentinels know of a failover, it goes on writing to the old master; a check every
+/// client's Sentinels know of a failover, it keeps writing to the old master; a check every
 /// second bounds that for a master that was cut off and is back. WAIT and min-replicas-to-write
 /// close the rest.
 namespace holdfast {
@@ -46,7 +46,7 @@ struct redis_cluster_target {
     std::vector<server_address>
         seeds;  ///< Nodes to ask for the others. One that answers is enough.
     redis_options options;
-    /// How often the slot map is read anew, besides when a node says that it is wrong.
+    /// How often the slot map is read again, besides when a node reports that it is wrong.
     duration refresh_every = std::chrono::seconds(10);
 };
 

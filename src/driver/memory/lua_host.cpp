@@ -25,7 +25,7 @@ constexpr int args_name_index = 4;
 constexpr int library_index = 5;
 constexpr int base_top = 5;
 
-constexpr int steps_per_look = 10'000;
+constexpr int steps_per_check = 10'000;
 constexpr std::uint64_t steps_per_command = 100;
 
 lua_host* registered_host(lua_State* state) {
@@ -209,11 +209,11 @@ void lua_host::answer_failure(call& c, std::string_view sha) {
 
 void lua_host::count_steps() {
     const auto hook = [](lua_State* state, lua_Debug*) { on_count(state); };
-    lua_sethook(state_, hook, LUA_MASKCOUNT, steps_per_look);
+    lua_sethook(state_, hook, LUA_MASKCOUNT, steps_per_check);
 }
 
 void lua_host::on_count(lua_State* state) {
-    registered_host(state)->spend(state, steps_per_look);
+    registered_host(state)->spend(state, steps_per_check);
 }
 
 // Raises once the steps are used up, and from then on at every step, so that a script that catches

@@ -66,7 +66,7 @@ bool message_hub::take(message& next) {
     return false;
 }
 
-void message_hub::hand_over(const message& m) {
+void message_hub::deliver(const message& m) {
     if (m.payload == nullptr) {
         m.to->handler({push_event::kind::gap, m.to->channel, {}});
     } else {
@@ -84,7 +84,7 @@ void message_hub::drain() noexcept {
     while (true) {
         message m;  // one per round: it is let go without the lock
         if (!take(m)) return;
-        hand_over(m);
+        deliver(m);
     }
 }
 

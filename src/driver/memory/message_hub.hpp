@@ -81,7 +81,7 @@ private:
 
     void drain() noexcept;
     [[nodiscard]] bool take(message& next);
-    static void hand_over(const message& m);
+    static void deliver(const message& m);
 
     mutable std::mutex mutex_;
     directory listeners_;

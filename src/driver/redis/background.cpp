@@ -7,7 +7,7 @@
 namespace holdfast::redis {
 
 background::background(clock& time, duration period, std::function<void()> look)
-    : time_(time), period_(period), look_(std::move(look)), next_look_(time.now() + period) {}
+    : time_(time), period_(period), look_(std::move(look)), next_check_(time.now() + period) {}
 
 background::~background() {
     stop();
@@ -18,13 +18,13 @@ void background::start() {
     if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { serve(); });
 }
 
-void background::look_soon(duration rest) {
+void background::check_soon(duration rest) {
     {
         const std::scoped_lock guard(mutex_);
         time_point when = time_.now();
-        if (looked_at_ != time_point::min()) when = std::max(when, looked_at_ + rest);
-        if (when >= next_look_) return;
-        next_look_ = when;
+        if (checked_at_ != time_point::min()) when = std::max(when, checked_at_ + rest);
+        if (when >= next_check_) return;
+        next_check_ = when;
         changed_.notify_all();
     }
     start();
@@ -71,16 +71,16 @@ void background::serve() {
             held.lock();
             continue;
         }
-        if (now >= next_look_) {
-            looked_at_ = now;
-            next_look_ = now + period_;
+        if (now >= next_check_) {
+            checked_at_ = now;
+            next_check_ = now + period_;
             held.unlock();
             look_();
             held.lock();
             continue;
         }
         const time_point wake =
-            calls_.empty() ? next_look_ : std::min(next_look_, calls_.begin()->first);
+            calls_.empty() ? next_check_ : std::min(next_check_, calls_.begin()->first);
         time_.wait_until(held, changed_, wake);
     }
 }

@@ -27,7 +27,7 @@ public:
     void start();
 
     /// Looks as soon as it can, but not before `rest` has passed since the last look.
-    void look_soon(duration rest);
+    void check_soon(duration rest);
 
     /// Runs the call at that time; at once, on this thread, if stop() has been called.
     void later(time_point when, call put_off);
@@ -47,8 +47,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::multimap<time_point, call> calls_;
-    time_point looked_at_ = time_point::min();
-    time_point next_look_;
+    time_point checked_at_ = time_point::min();
+    time_point next_check_;
     bool stopping_ = false;
     std::thread thread_;
 };

@@ -54,11 +54,11 @@ result<server_address> cluster_core::where_to_listen(time_point give_up) {
 }
 
 void cluster_core::suspect() {
-    thread_.look_soon(rest_between_refreshes);
+    thread_.check_soon(rest_between_refreshes);
 }
 
 void cluster_core::look() {
-    if (!nodes_.refresh()) thread_.look_soon(rest_after_failure);
+    if (!nodes_.refresh()) thread_.check_soon(rest_after_failure);
     send_waiting();
     channels_->reconcile();
     bool strayed = false;

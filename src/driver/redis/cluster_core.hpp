@@ -63,8 +63,8 @@ public:
                                                                   push_handler handler,
                                                                   time_point give_up);
 
-    [[nodiscard]] std::size_t place_of(std::string_view key) const {
-        return nodes_.place_of(hash_slot(key));
+    [[nodiscard]] std::size_t node_of(std::string_view key) const {
+        return nodes_.node_of(hash_slot(key));
     }
 
     /// The map may be wrong.

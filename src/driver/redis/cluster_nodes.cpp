@@ -101,7 +101,7 @@ server_address cluster_nodes::any_address() {
     return nodes_[turn_ % nodes_.size()]->address;
 }
 
-std::size_t cluster_nodes::place_of(unsigned slot) const {
+std::size_t cluster_nodes::node_of(unsigned slot) const {
     const lock held(mutex_);
     const cluster_node* const node = owners_[slot];
     return node == nullptr ? 0 : node->number;

@@ -75,7 +75,7 @@ public:
     /// Where to listen to channels that are heard on every node. Another one each time.
     [[nodiscard]] server_address any_address();
     /// A number of the node that serves the slot; 0: nobody is known to.
-    [[nodiscard]] std::size_t place_of(unsigned slot) const;
+    [[nodiscard]] std::size_t node_of(unsigned slot) const;
     [[nodiscard]] bool knows(const server_address& address);
     [[nodiscard]] bool mapped() const;
     /// Why there is no map.

@@ -32,17 +32,17 @@ void cluster_core::submit(const command& c, time_point give_up, command_engine::
 // After each look at the map, on the background thread.
 void cluster_core::send_waiting() {
     while (true) {
-        std::vector<std::unique_ptr<call>> line;
+        std::vector<std::unique_ptr<call>> batch;
         {
             const std::scoped_lock guard(waiting_mutex_);
-            line.swap(waiting_);
-            if (line.empty()) {
+            batch.swap(waiting_);
+            if (batch.empty()) {
                 may_send_ = may_send_ || nodes_.mapped();
                 return;
             }
         }
         const bool mapped = nodes_.mapped() && !closing_;
-        for (auto& one : line) {
+        for (auto& one : batch) {
             if (mapped) {
                 send(std::move(one));
             } else if (closing_) {

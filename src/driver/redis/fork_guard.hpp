@@ -61,9 +61,9 @@ public:
         }
         return false;
     }
-    std::size_t place_of(std::string_view key) const override {
-        if constexpr (requires { core_->place_of(key); }) {
-            if (ours()) return core_->place_of(key);
+    std::size_t node_of(std::string_view key) const override {
+        if constexpr (requires { core_->node_of(key); }) {
+            if (ours()) return core_->node_of(key);
         }
         return 0;
     }

@@ -19,9 +19,9 @@ link::link(const profile& p, server_locator where, clock& time, entropy& chance,
       time_(time),
       chance_(chance),
       counts_(counts),
-      turns_(time, detail::way_giver::in_company(8)),
-      readers_turns_(time, detail::way_giver::in_company(4)),
-      lone_turns_(time, detail::way_giver::alone()) {}
+      turns_(time, detail::adaptive_yield::crowded(8)),
+      readers_turns_(time, detail::adaptive_yield::crowded(4)),
+      lone_turns_(time, detail::adaptive_yield::alone()) {}
 
 link::~link() {
     {
@@ -54,7 +54,7 @@ std::string link::describe(const pending_request& t, std::size_t i, const channe
                            std::string_view what) const {
     const auto taken = std::chrono::floor<std::chrono::milliseconds>(time_.now() - t.began);
     return fmt::format("{} to {}: {} (after {} ms, {} in flight, {} queued)", t.name(i),
-                       c != nullptr ? to_string(c->line->address()) : last_server_, what,
+                       c != nullptr ? to_string(c->connection->address()) : last_server_, what,
                        taken.count(), c != nullptr ? c->flying_commands : 0, queued_commands_);
 }
 
@@ -143,7 +143,7 @@ void link::come_in(pending_request& t) {
         look_for_replies(t);
         return t.settled.load(std::memory_order_acquire);
     };
-    if (in_company() && turns_.until(answered)) return;
+    if (is_crowded() && turns_.until(answered)) return;
     await(t);
 }
 
@@ -174,7 +174,7 @@ void link::look_for_replies(const pending_request& own) {
 }
 
 // Are there enough callers that one of them is likely to be ready to run?
-bool link::in_company() const noexcept {
+bool link::is_crowded() const noexcept {
     constexpr std::size_t enough = 3;
     return callers_.load(std::memory_order_relaxed) >= enough;
 }
@@ -202,7 +202,7 @@ void link::submit(std::unique_ptr<async_ticket> t) {
 class link::led_channel final : public detail::inline_io::guest {
 public:
     led_channel(link& on, channel& c) : on_(on), c_(c) {}
-    [[nodiscard]] int descriptor() const override { return c_.line->stream().fd(); }
+    [[nodiscard]] int descriptor() const override { return c_.connection->stream().fd(); }
     [[nodiscard]] int bell() const override { return c_.poke.fd(); }
     [[nodiscard]] short expects(time_point& wake) override {
         const lock held(on_.mutex_);
@@ -313,7 +313,7 @@ void link::lead(pending_request& own, channel& c, bool writes) {
             break;
         }
     }
-    hand_over(c);
+    pass_reading(c);
     await(own);
 }
 
@@ -321,7 +321,7 @@ void link::retire_before(time_point moment, const server_address* spared) {
     const lock held(mutex_);
     channel* const c = current_;
     if (c == nullptr || c->born >= moment) return;
-    if (spared != nullptr && c->line->address() == *spared) return;
+    if (spared != nullptr && c->connection->address() == *spared) return;
     c->retired = true;
     c->earliest = time_point::min();  // so that the reader counts who still waits
     current_ = nullptr;
@@ -330,7 +330,7 @@ void link::retire_before(time_point moment, const server_address* spared) {
     nudge_.raise();
 }
 
-void link::hand_over(channel& c) {
+void link::pass_reading(channel& c) {
     const lock held(mutex_);
     const bool idle = c.flying_commands == 0 && (queue_.empty() || current_ != &c);
     if (idle && !c.retired) {
@@ -358,7 +358,7 @@ void link::leave_unread(channel& c) {
             return;
         }
     }
-    hand_over(c);
+    pass_reading(c);
 }
 
 void link::poke_reader(channel& c) noexcept {

@@ -35,7 +35,8 @@
 ///   unread, if nobody else waits there: the next one reads it too, or the link's thread, if nobody
 ///   comes for a moment.
 /// - A reader that has its own reply, while others wait, passes the role to the link's thread.
-///   That thread keeps it while there is coalescer, and gives it up when callers come one by one.
+///   That thread keeps it while several callers share the connection, and drops it when callers
+///   come one by one.
 /// - One of many callers that finds its reply not yet read looks for it once itself, whoever has
 ///   the role: among so many, the thread's turn comes late.
 ///
@@ -65,9 +66,9 @@ struct channel {
     enum class role : std::uint8_t { nobody, caller, thread };
 
     channel(std::unique_ptr<wire> connected, time_point now, time_point never)
-        : line(std::move(connected)), born(now), earliest(never), reader_wakes(never) {}
+        : connection(std::move(connected)), born(now), earliest(never), reader_wakes(never) {}
 
-    std::unique_ptr<wire> line;
+    std::unique_ptr<wire> connection;
     const time_point born;
 
     // Guarded by the link's mutex.
@@ -157,10 +158,10 @@ private:
     void lead(pending_request& own, channel& c, bool writes);
     void set_off(lock& held);
     [[nodiscard]] bool withdraw(pending_request& t);
-    void hand_over(channel& c);
+    void pass_reading(channel& c);
     void leave_unread(channel& c);
     void poke_reader(channel& c) noexcept;
-    [[nodiscard]] bool in_company() const noexcept;
+    [[nodiscard]] bool is_crowded() const noexcept;
     [[nodiscard]] bool in_a_crowd() const noexcept;
     void come_in(pending_request& t);
     void look_for_replies(const pending_request& own);
@@ -176,7 +177,7 @@ private:
     void expire(channel& c, time_point now, ticket_list& settled);
     using reading_lock = std::unique_lock<std::mutex>;
     void break_channel(channel& c, reading_lock reading, ticket_list& settled);
-    [[nodiscard]] std::unique_ptr<async_ticket> farewell_to(const wire::server_side& line);
+    [[nodiscard]] std::unique_ptr<async_ticket> farewell_to(const wire::server_side& connection);
     void queue_farewells();
     static void take_off(ticket_list& settled) noexcept;
     [[nodiscard]] static bool still_open(channel& c);
@@ -188,7 +189,7 @@ private:
     // link_thread.cpp: the link's own thread
     void serve();
     void connect(lock& held);
-    void connected(std::unique_ptr<wire> line);
+    void connected(std::unique_ptr<wire> connection);
     void not_connected(error e, ticket_list& settled);
     void poll_channels();
     void take_what_is_unread(channel& c, time_point now, time_point& wake) const;
@@ -224,10 +225,10 @@ private:
     static constexpr std::size_t cohort_count = 64;
     std::array<std::atomic<std::uint32_t>, cohort_count> cohorts_{};
     std::size_t cohort_ = 0;
-    detail::way_giver turns_;              ///< The callers' that wait,
-    detail::way_giver readers_turns_;      ///< … the link's thread's that reads for them,
-    detail::way_giver lone_turns_;         ///< … and of whoever reads while no other caller waits.
-    std::atomic<std::size_t> callers_{0};  ///< Threads in run() now.
+    detail::adaptive_yield turns_;          ///< The callers' that wait,
+    detail::adaptive_yield readers_turns_;  ///< … the link's thread's that reads for them,
+    detail::adaptive_yield lone_turns_;     ///< … and of whoever reads while no other caller waits.
+    std::atomic<std::size_t> callers_{0};   ///< Threads in run() now.
     pending_request_pool pool_;
 
     /// Connections that were given up with something unanswered, to be ended at the server.

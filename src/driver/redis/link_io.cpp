@@ -123,7 +123,7 @@ void link::write_batches(channel& c) {
 void link::send_out(channel& c) {
     while (c.out_sent < c.out.size()) {
         const io_step step =
-            c.line->stream().write({c.out.data() + c.out_sent, c.out.size() - c.out_sent});
+            c.connection->stream().write({c.out.data() + c.out_sent, c.out.size() - c.out_sent});
         if (step.what == io_step::kind::moved) {
             c.out_sent += step.bytes;
             c.written += step.bytes;
@@ -138,7 +138,7 @@ void link::send_out(channel& c) {
         c.written += step.bytes;
         c.broken = true;
         c.reason = step.reason.empty() ? "the server closed the connection" : step.reason;
-        c.line->stream().shut_down();  // the reader sees the end, and cleans up
+        c.connection->stream().shut_down();  // the reader sees the end, and cleans up
         return;
     }
     if (c.blocked) {
@@ -152,14 +152,14 @@ void link::send_out(channel& c) {
 // that can be known.
 bool link::still_open(channel& c) {
     char byte = 0;
-    const ssize_t got = ::recv(c.line->stream().fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t got = ::recv(c.connection->stream().fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 // False: the connection is at its end.
 bool link::read_replies(channel& c, ticket_list& settled) {
     while (true) {
-        const io_step step = c.line->stream().read(c.room);
+        const io_step step = c.connection->stream().read(c.room);
         if (step.what == io_step::kind::again) return true;
         if (step.what != io_step::kind::moved) {
             const lock held(mutex_);
@@ -169,7 +169,7 @@ bool link::read_replies(channel& c, ticket_list& settled) {
             return false;
         }
         counts_.bytes_in.add(step.bytes);
-        c.line->replies().feed({c.room.data(), step.bytes});
+        c.connection->replies().feed({c.room.data(), step.bytes});
         if (!match_replies(c, settled)) return false;
         // A plain socket that gave less than asked for is empty; TLS may still hold a record.
         if (profile_.tls == nullptr && step.bytes < c.room.size()) return true;
@@ -185,7 +185,7 @@ bool link::match_replies(channel& c, ticket_list& settled) {
     std::size_t commands = 0;
     std::size_t pending_requests = 0;
     std::size_t bytes = 0;
-    while (auto one = c.line->replies().next()) {
+    while (auto one = c.connection->replies().next()) {
         pending_request* t = c.reading.front();
         if (t == nullptr) {
             const lock held(mutex_);
@@ -217,8 +217,8 @@ bool link::match_replies(channel& c, ticket_list& settled) {
     c.flying_commands -= commands;
     c.flying_bytes -= bytes;
     if (c.flying_commands == 0) c.earliest = time_point::max();
-    if (c.line->replies().problem().empty()) return true;
-    c.reason = c.line->replies().problem();
+    if (c.connection->replies().problem().empty()) return true;
+    c.reason = c.connection->replies().problem();
     return false;
 }
 
@@ -266,10 +266,10 @@ void link::take_off(ticket_list& settled) noexcept {
 
 // The command that ends a connection at the server. By id and address: after a restart the id alone
 // could be somebody else's.
-std::unique_ptr<async_ticket> link::farewell_to(const wire::server_side& line) {
+std::unique_ptr<async_ticket> link::farewell_to(const wire::server_side& connection) {
     auto t = pool_.take();
-    const std::array<std::string_view, 6> kill{"CLIENT", "KILL", "ID",
-                                               line.id,  "ADDR", line.address};
+    const std::array<std::string_view, 6> kill{"CLIENT",      "KILL", "ID",
+                                               connection.id, "ADDR", connection.address};
     append_command(t->storage, kill);
     t->name_storage = kill[0];
     t->again = repeat::idempotent;
@@ -291,8 +291,8 @@ std::unique_ptr<async_ticket> link::farewell_to(const wire::server_side& line) {
 void link::queue_farewells() {
     ticket_list later;
     later.splice(queue_);
-    for (const wire::server_side& line : std::exchange(given_up_, {})) {
-        auto t = farewell_to(line);
+    for (const wire::server_side& connection : std::exchange(given_up_, {})) {
+        auto t = farewell_to(connection);
         if (admit(*t, t->began)) static_cast<void>(t.release());
     }
     queue_.splice(later);
@@ -334,10 +334,10 @@ void link::break_channel(channel& c, reading_lock reading, ticket_list& settled)
     counts_.disconnects.add();
     counts_.open_connections.take();
     reading.unlock();  // nobody finds it any more
-    if (unanswered) c.line->stream().drop_unsent();
-    if (unanswered && given_up && !stopping_ && !c.line->known_as().id.empty()) {
+    if (unanswered) c.connection->stream().drop_unsent();
+    if (unanswered && given_up && !stopping_ && !c.connection->known_as().id.empty()) {
         if (given_up_.size() == most_farewells) given_up_.erase(given_up_.begin());
-        given_up_.push_back(c.line->known_as());
+        given_up_.push_back(c.connection->known_as());
     }
     drop(c);
     if (current_ != nullptr && !given_up_.empty()) {
@@ -361,7 +361,7 @@ bool link::wanted(const channel& c) const {
 }
 
 short link::wait_ready(channel& c, time_point limit) {
-    pollfd both[2] = {{.fd = c.line->stream().fd(), .events = POLLIN, .revents = 0},
+    pollfd both[2] = {{.fd = c.connection->stream().fd(), .events = POLLIN, .revents = 0},
                       {.fd = c.poke.fd(), .events = POLLIN, .revents = 0}};
     timespec left{};
     {
@@ -371,7 +371,7 @@ short link::wait_ready(channel& c, time_point limit) {
         c.reader_wakes = std::min(c.earliest, limit);
         left = timeout_until(c.reader_wakes, now);
     }
-    const int ready = detail::poll_giving_way(lone_turns_, both, left);
+    const int ready = detail::poll_with_yield(lone_turns_, both, left);
     if (ready > 0 && both[1].revents != 0) c.poke.clear();
     return ready > 0 ? both[0].revents : short{0};
 }

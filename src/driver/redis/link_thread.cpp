@@ -72,19 +72,19 @@ void link::connect(lock& held) {
         return more;
     };
     auto address = where_(deadline);
-    result<std::unique_ptr<wire>> line = std::unexpected(error{errc::unavailable, {}});
+    result<std::unique_ptr<wire>> made = std::unexpected(error{errc::unavailable, {}});
     if (address) {
-        line = wire::open(*address, profile_, deadline, time_, go_on);
+        made = wire::open(*address, profile_, deadline, time_, go_on);
     } else {
-        line = std::unexpected(address.error());
+        made = std::unexpected(address.error());
     }
     ticket_list told;
     held.lock();
     if (address) last_server_ = to_string(*address);
-    if (line) {
-        connected(std::move(*line));
+    if (made) {
+        connected(std::move(*made));
     } else {
-        not_connected(std::move(line.error()), told);
+        not_connected(std::move(made.error()), told);
     }
     if (told.empty()) return;
     held.unlock();
@@ -92,8 +92,9 @@ void link::connect(lock& held) {
     held.lock();
 }
 
-void link::connected(std::unique_ptr<wire> line) {
-    channels_.push_back(std::make_unique<channel>(std::move(line), time_.now(), time_point::max()));
+void link::connected(std::unique_ptr<wire> connection) {
+    channels_.push_back(
+        std::make_unique<channel>(std::move(connection), time_.now(), time_point::max()));
     current_ = channels_.back().get();
     current_->reader = channel::role::thread;
     backoff_ = duration::zero();
@@ -170,7 +171,7 @@ void link::poll_channels() {
             wake = std::min(wake, c->earliest);
             c->reader_wakes = c->earliest;
             const short wanted = c->blocked ? POLLIN | POLLOUT : POLLIN;
-            fds[count] = {.fd = c->line->stream().fd(), .events = wanted, .revents = 0};
+            fds[count] = {.fd = c->connection->stream().fd(), .events = wanted, .revents = 0};
             mine[count++] = c.get();
         }
         if (current_ == nullptr && !queue_.empty()) wake = std::min(wake, next_connect_);
@@ -184,11 +185,11 @@ void link::poll_channels() {
         left = timeout_until(wake, now);
         awaited = awaited && wake > now;
     }
-    const bool coalescer = in_company();
-    const timespec first = coalescer || awaited ? timespec{} : left;
+    const bool crowded = is_crowded();
+    const timespec first = crowded || awaited ? timespec{} : left;
     int ready = ::ppoll(fds.data(), count, &first, nullptr);
-    if (ready == 0 && (coalescer || awaited)) {
-        ready = detail::poll_giving_way(coalescer ? readers_turns_ : lone_turns_,
+    if (ready == 0 && (crowded || awaited)) {
+        ready = detail::poll_with_yield(crowded ? readers_turns_ : lone_turns_,
                                         std::span(fds).first(count), left);
     }
     if (ready > 0 && fds[0].revents != 0) nudge_.clear();
@@ -222,7 +223,7 @@ void link::service_ready() {
         }
     }
     for (channel* c : mine) {
-        pollfd one{.fd = c->line->stream().fd(), .events = POLLIN, .revents = 0};
+        pollfd one{.fd = c->connection->stream().fd(), .events = POLLIN, .revents = 0};
         const int ready = ::poll(&one, 1, 0);
         static_cast<void>(service(*c, ready > 0 ? one.revents : short{0}, nullptr));
     }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr duration first_pause = std::chrono::milliseconds(10);
 constexpr duration longest_pause = std::chrono::milliseconds(200);
-constexpr duration rest_between_looks = std::chrono::milliseconds(50);
+constexpr duration rest_between_checks = std::chrono::milliseconds(50);
 
 bool demoted(const result<reply>& answer) {
     return answer && answer->is_error() && answer->text().starts_with("READONLY");
@@ -120,7 +120,7 @@ public:
     /// This server refused a write: connections as old as that are not used again.
     void leave(time_point seen) {
         server_.retire_before(seen);
-        thread_.look_soon(rest_between_looks);
+        thread_.check_soon(rest_between_checks);
     }
 
     void read(redis_statistics& out) const { server_.read(out); }
@@ -133,7 +133,7 @@ private:
     void start() {
         if (started_.load(std::memory_order_acquire)) return;
         std::call_once(once_, [this] {
-            sentinels_.on_switch([this] { thread_.look_soon(rest_between_looks); });
+            sentinels_.on_switch([this] { thread_.check_soon(rest_between_checks); });
             thread_.start();
             started_.store(true, std::memory_order_release);
         });

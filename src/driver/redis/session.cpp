@@ -41,14 +41,15 @@ trace trace_of(std::string_view command_name) noexcept {
 
 class pooled_session final : public command_session {
 public:
-    pooled_session(std::shared_ptr<session_pool> pool, std::unique_ptr<wire> line, time_point born)
-        : pool_(std::move(pool)), line_(std::move(line)), born_(born) {}
+    pooled_session(std::shared_ptr<session_pool> pool, std::unique_ptr<wire> connection,
+                   time_point born)
+        : pool_(std::move(pool)), connection_(std::move(connection)), born_(born) {}
 
     ~pooled_session() override {
         if (generation_ != detail::fork_generation()) return;  // the parent's, not ours
-        const bool reusable = line_ && !watching_ && !stained_;
-        if (line_ && !reusable) pool_->count_end();
-        pool_->give_back(reusable ? std::move(line_) : nullptr, born_);
+        const bool reusable = connection_ && !watching_ && !stained_;
+        if (connection_ && !reusable) pool_->count_end();
+        pool_->give_back(reusable ? std::move(connection_) : nullptr, born_);
     }
 
     void exchange(std::span<const command> commands, std::span<result<reply>> replies,
@@ -64,9 +65,9 @@ private:
               time_point give_up);
 
     std::shared_ptr<session_pool> pool_;
-    std::unique_ptr<wire> line_;
+    std::unique_ptr<wire> connection_;
     time_point born_;
-    std::string server_ = line_ ? to_string(line_->address()) : std::string();
+    std::string server_ = connection_ ? to_string(connection_->address()) : std::string();
     std::string bytes_;
     std::vector<reply> answers_;
     unsigned generation_ = detail::fork_generation();
@@ -92,17 +93,17 @@ std::string pooled_session::describe(std::string_view name, std::string_view wha
 void pooled_session::send(std::span<const command> commands, std::span<result<reply>> replies,
                           time_point give_up) {
     const time_point began = pool_->time_.now();
-    if (generation_ != detail::fork_generation()) line_.reset();
-    if (line_ && pool_->retired(*line_, born_)) {
-        line_.reset();
+    if (generation_ != detail::fork_generation()) connection_.reset();
+    if (connection_ && pool_->retired(*connection_, born_)) {
+        connection_.reset();
         pool_->count_end();
     }
-    if (!line_ || began >= give_up) {
+    if (!connection_ || began >= give_up) {
         for (std::size_t i = 0; i < commands.size(); ++i) {
-            replies[i] = fail(line_ ? errc::timed_out : errc::unavailable,
+            replies[i] = fail(connection_ ? errc::timed_out : errc::unavailable,
                               describe(commands[i].args[0],
-                                       line_ ? "the deadline had passed before the call"
-                                             : "the session's connection is gone",
+                                       connection_ ? "the deadline had passed before the call"
+                                                   : "the session's connection is gone",
                                        began));
         }
         return;
@@ -113,7 +114,7 @@ void pooled_session::send(std::span<const command> commands, std::span<result<re
         note(c.args[0]);
     }
     answers_.assign(commands.size(), {});
-    const auto seen = line_->pipeline(bytes_, answers_, give_up, pool_->time_, {});
+    const auto seen = connection_->pipeline(bytes_, answers_, give_up, pool_->time_, {});
     pool_->counts_->commands.add(commands.size());
     pool_->counts_->answered.add(seen.answered);
     std::size_t end = 0;
@@ -129,7 +130,7 @@ void pooled_session::send(std::span<const command> commands, std::span<result<re
                           describe(commands[i].args[0], seen.problem, began));
     }
     if (!seen.problem.empty()) {
-        line_.reset();
+        connection_.reset();
         pool_->count_end();
     }
 }
@@ -162,7 +163,7 @@ session_pool::session_pool(const profile& p, server_locator where, clock& time,
     : profile_(p), where_(std::move(where)), time_(time), counts_(std::move(counts)) {}
 
 result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) {
-    std::unique_ptr<wire> line;
+    std::unique_ptr<wire> connection;
     time_point born = time_.now();
     {
         const std::scoped_lock guard(mutex_);
@@ -170,18 +171,18 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
             return fail(errc::unavailable,
                         fmt::format("session: all {} are lent; raise the option sessions", lent_));
         }
-        while (!idle_.empty() && !line) {
-            line = std::move(idle_.back().line);
+        while (!idle_.empty() && !connection) {
+            connection = std::move(idle_.back().connection);
             born = idle_.back().born;
             idle_.pop_back();
-            if (!is_retired(*line, born) && quiet(line->stream())) continue;
-            line.reset();
+            if (!is_retired(*connection, born) && quiet(connection->stream())) continue;
+            connection.reset();
             count_end();
         }
         ++lent_;
     }
-    (line ? counts_->hits : counts_->misses).add();
-    if (!line) {
+    (connection ? counts_->hits : counts_->misses).add();
+    if (!connection) {
         born = time_.now();
         const time_point deadline = std::min(give_up, born + profile_.options.connect_timeout);
         auto address = where_(deadline);
@@ -199,25 +200,26 @@ result<std::unique_ptr<command_session>> session_pool::lend(time_point give_up) 
         }
         counts_->connects.add();
         counts_->open_connections.add();
-        line = std::move(*made);
+        connection = std::move(*made);
     }
-    return std::make_unique<pooled_session>(shared_from_this(), std::move(line), born);
+    return std::make_unique<pooled_session>(shared_from_this(), std::move(connection), born);
 }
 
-void session_pool::give_back(std::unique_ptr<wire> line, time_point born) noexcept {
+void session_pool::give_back(std::unique_ptr<wire> connection, time_point born) noexcept {
     const std::scoped_lock guard(mutex_);
     --lent_;
-    if (line) idle_.push_back({std::move(line), born});
+    if (connection) idle_.push_back({std::move(connection), born});
 }
 
-bool session_pool::retired(const wire& line, time_point born) {
+bool session_pool::retired(const wire& connection, time_point born) {
     const std::scoped_lock guard(mutex_);
-    return is_retired(line, born);
+    return is_retired(connection, born);
 }
 
 // Requires: the mutex is held.
-bool session_pool::is_retired(const wire& line, time_point born) const noexcept {
-    return born < all_retired_until_ || (born < others_retired_until_ && line.address() != spared_);
+bool session_pool::is_retired(const wire& connection, time_point born) const noexcept {
+    return born < all_retired_until_ ||
+           (born < others_retired_until_ && connection.address() != spared_);
 }
 
 void session_pool::retire_before(time_point moment, const server_address* spared) {
@@ -227,9 +229,9 @@ void session_pool::retire_before(time_point moment, const server_address* spared
     until = std::max(until, moment);
     if (spared != nullptr) spared_ = *spared;
     for (resting& one : idle_) {
-        if (is_retired(*one.line, one.born)) ended.push_back(std::move(one));
+        if (is_retired(*one.connection, one.born)) ended.push_back(std::move(one));
     }
-    std::erase_if(idle_, [](const resting& one) { return one.line == nullptr; });
+    std::erase_if(idle_, [](const resting& one) { return one.connection == nullptr; });
     for (std::size_t i = 0; i < ended.size(); ++i) count_end();
 }
 

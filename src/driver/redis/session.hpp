@@ -38,9 +38,9 @@ public:
 
 private:
     friend class pooled_session;
-    void give_back(std::unique_ptr<wire> line, time_point born) noexcept;
-    [[nodiscard]] bool retired(const wire& line, time_point born);
-    [[nodiscard]] bool is_retired(const wire& line, time_point born) const noexcept;
+    void give_back(std::unique_ptr<wire> connection, time_point born) noexcept;
+    [[nodiscard]] bool retired(const wire& connection, time_point born);
+    [[nodiscard]] bool is_retired(const wire& connection, time_point born) const noexcept;
     void count_end() noexcept;
 
     const profile profile_;
@@ -49,7 +49,7 @@ private:
     std::shared_ptr<counters> counts_;  ///< A lent session may outlive the client.
     std::mutex mutex_;
     struct resting {
-        std::unique_ptr<wire> line;
+        std::unique_ptr<wire> connection;
         time_point born;
     };
     std::vector<resting> idle_;

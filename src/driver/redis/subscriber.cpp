@@ -168,7 +168,7 @@ void subscriber::on_moved(std::function<void(const std::string& channel)> told) 
 
 void subscriber::renew(const server_address* spared) {
     const lock held(mutex_);
-    if (!up_ || (spared != nullptr && line_->address() == *spared)) return;
+    if (!up_ || (spared != nullptr && connection_->address() == *spared)) return;
     renewing_ = true;
     wake_reader();
 }

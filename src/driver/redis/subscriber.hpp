@@ -163,7 +163,7 @@ private:
 
     // The reader's.
     time_point last_round_{};
-    std::unique_ptr<wire> line_;
+    std::unique_ptr<wire> connection_;
     std::string out_;
     std::size_t out_sent_ = 0;
     duration backoff_{};

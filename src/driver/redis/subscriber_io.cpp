@@ -67,7 +67,7 @@ bool subscriber::reconnect() {
         while (!stopping_ && time_.now() < next) time_.wait_until(held, changed_, next);
         return false;
     }
-    line_ = std::move(*made);
+    connection_ = std::move(*made);
     counts_->connects.add();
     counts_->open_connections.add();
     backoff_ = {};
@@ -98,9 +98,9 @@ void subscriber::lose(std::string reason) {
     const lock held(mutex_);
     up_ = false;
     for (auto& [k, t] : topics_) t.confirmed = false;
-    problem_ = fmt::format("redis {}: {}", to_string(line_->address()), reason);
+    problem_ = fmt::format("redis {}: {}", to_string(connection_->address()), reason);
     problem_code_ = errc::unavailable;
-    line_.reset();
+    connection_.reset();
     counts_->disconnects.add();
     counts_->open_connections.take();
 }
@@ -218,7 +218,7 @@ subscriber::round_end subscriber::read_round(time_point until, bells by) {
     if (!write_pending()) return round_end::lost;
     const bool blocked = out_sent_ < out_.size();
     const short wanted = blocked ? POLLIN | POLLOUT : POLLIN;
-    std::array<pollfd, 3> fds{pollfd{line_->stream().fd(), wanted, 0},
+    std::array<pollfd, 3> fds{pollfd{connection_->stream().fd(), wanted, 0},
                               pollfd{by.own.fd(), POLLIN, 0}, pollfd{by.other, POLLIN, 0}};
     const duration patience_left = profile_.options.reply_timeout;
     const time_point now = time_.now();
@@ -253,7 +253,7 @@ bool subscriber::write_pending() {
     }
     while (out_sent_ < out_.size()) {
         const io_step step =
-            line_->stream().write({out_.data() + out_sent_, out_.size() - out_sent_});
+            connection_->stream().write({out_.data() + out_sent_, out_.size() - out_sent_});
         if (step.what == io_step::kind::again) return true;
         if (step.what != io_step::kind::moved) {
             lose("write: the connection broke");
@@ -267,7 +267,7 @@ bool subscriber::write_pending() {
 bool subscriber::read_pushed() {
     std::array<char, 16384> room;
     while (true) {
-        const io_step step = line_->stream().read(room);
+        const io_step step = connection_->stream().read(room);
         if (step.what == io_step::kind::again) return true;
         if (step.what != io_step::kind::moved) {
             lose("reply: the server closed the connection");
@@ -277,7 +277,7 @@ bool subscriber::read_pushed() {
         pinged_ = false;
         counts_->bytes_in.add(step.bytes);
         const std::string_view bytes(room.data(), step.bytes);
-        const auto message = line_->replies().idle() ? lone_message(bytes) : std::nullopt;
+        const auto message = connection_->replies().idle() ? lone_message(bytes) : std::nullopt;
         if (message) {
             deliver(*message);
         } else if (!read_replies(bytes)) {
@@ -289,7 +289,7 @@ bool subscriber::read_pushed() {
 }
 
 bool subscriber::read_replies(std::string_view bytes) {
-    reply_reader& replies = line_->replies();
+    reply_reader& replies = connection_->replies();
     replies.feed(bytes);
     while (const auto pushed = replies.next()) {
         unsigned slot = 0;

@@ -10,7 +10,7 @@
 /// A file has one time, and all that use it must agree on it. It may never go back, or a fence
 /// would; and it may not leap while somebody could hold a lease, or that lease would end before its
 /// holder knows. The time is the machine's clock since its boot plus a number, `ahead`, that is in
-/// the file. So the script call is whether the number still fits:
+/// the file. So the question is whether the number still fits:
 ///
 /// - Others use the file right now. They run on the same kernel, so the number fits for us too,
 ///   whatever our boot id says. If the time would be behind one that was noted, our clock is not

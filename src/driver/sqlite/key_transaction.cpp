@@ -75,7 +75,7 @@ key_transaction::~key_transaction() {
 result<sql::turn::held> key_transaction::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
-                    "this is a child of the process that opened the database: open it anew");
+                    "this is a child of the process that opened the database: open it again");
     }
     auto mine = turn_.enter(give_up);
     if (!mine || clock_.now() >= give_up) {

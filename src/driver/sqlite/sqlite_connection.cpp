@@ -203,7 +203,7 @@ std::unexpected<error> sqlite_connection::wrong_clock() {
     close();
     return fail(errc::unavailable,
                 fmt::format("sqlite:{}: the clock of this file was replaced, or this machine's has "
-                            "gone back: it is opened anew",
+                            "gone back: it is opened again",
                             options_.path));
 }
 
@@ -223,7 +223,7 @@ error sqlite_connection::failed(int code, deed doing) {
 error sqlite_connection::closed() const {
     return sick_.value_or(
         error{errc::unavailable,
-              fmt::format("sqlite:{}: closed after an error; it is opened anew", options_.path)});
+              fmt::format("sqlite:{}: closed after an error; it is opened again", options_.path)});
 }
 
 error sqlite_connection::unknown() const {

@@ -62,7 +62,7 @@ error explained(sqlite3* db, int code, std::string_view path, deed doing) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
             return {errc::unavailable,
-                    fmt::format("sqlite:{}: another process has it locked and did not let go in "
+                    fmt::format("sqlite:{}: another process has it locked and did not unlock it in "
                                 "time{}",
                                 path, undone)};
         case SQLITE_FULL:

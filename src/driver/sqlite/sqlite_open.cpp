@@ -282,8 +282,9 @@ result<copied> copy_of(const std::string& path, const hooks& use) {
         return std::unexpected(std::move(fit.error()));
     }
     if (before.st_size > most) {
-        return fail(errc::unsupported,
-                    fmt::format("sqlite:{}: it is too large for one who may only read it", path));
+        return fail(
+            errc::unsupported,
+            fmt::format("sqlite:{}: it is too large to be read without write permission", path));
     }
     made.size = before.st_size;
     const auto room = static_cast<sqlite3_uint64>(made.size);
@@ -296,7 +297,8 @@ result<copied> copy_of(const std::string& path, const hooks& use) {
     if (!whole || !same_state(before, after)) {
         return fail(
             errc::unavailable,
-            fmt::format("sqlite:{}: it changes too quickly for one who may only read it", path));
+            fmt::format("sqlite:{}: it changes too quickly to be read without write permission",
+                        path));
     }
     // A copy in memory has no log.
     made.bytes.get()[format_versions] = made.bytes.get()[format_versions + 1] = 1;

@@ -52,7 +52,7 @@ std::span<const command> batched_commands::commands() {
 }
 
 void batched_commands::add_farewells() {
-    const script& body = scripts().let_go_all;
+    const script& body = scripts().release_free_all;
     for (std::size_t first = 0; first < leaving_.size(); first += most_at_once) {
         const auto some = std::span(leaving_).subspan(first).first(
             std::min(most_at_once, leaving_.size() - first));

@@ -17,7 +17,7 @@
 
 /// What several requests of one batch say in common, said once.
 ///
-/// A swift acquire is SET NX PX and INCRBY of the same counter (lease_commands.hpp). One INCRBY
+/// A fast-path acquire is SET NX PX and INCRBY of the same counter (lease_commands.hpp). One INCRBY
 /// behind all of them serves all: a fence must be drawn after its name was taken, and not sooner
 /// than that. It saves the server almost half of the commands. And all that let go of a name do so
 /// by one script: 131 us of a server's time for 128 names, where one script for each takes 328.

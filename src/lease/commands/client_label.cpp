@@ -36,19 +36,19 @@ std::string plain(std::string_view text, std::size_t most, bool spaces) {
 }  // namespace
 
 // Outlives the store: answers may come late.
-struct introduction::memory {
+struct label_writer::memory {
     std::atomic<time_point> known_until{time_point::min()};
     std::atomic<time_point> next_try{time_point::min()};
 };
 
-void introduction::set(const client_id& id, const client_label& who) {
+void label_writer::set(const client_id& id, const client_label& who) {
     key_ = key_of(id.value());
     text_ = fmt::format("{} {} {}", who.pid, plain(who.host, 255, false),
                         plain(who.program, 100, true));
     memory_ = std::make_shared<memory>();
 }
 
-void introduction::stay_known(duration ttl) {
+void label_writer::stay_known(duration ttl) {
     if (memory_ == nullptr) return;
     const time_point now = engine_.time().now();
     time_point known = memory_->known_until.load(std::memory_order_relaxed);
@@ -65,11 +65,11 @@ void introduction::stay_known(duration ttl) {
                    });
 }
 
-std::string introduction::key_of(std::string_view client) {
+std::string label_writer::key_of(std::string_view client) {
     return fmt::format("{}{}", client_prefix, client);
 }
 
-client_label introduction::parse(std::string_view text) {
+client_label label_writer::parse(std::string_view text) {
     const std::size_t first = text.find(' ');
     const std::size_t second = text.find(' ', first + 1);
     if (second == std::string_view::npos) return {};

@@ -20,9 +20,9 @@
 /// could have asked about it either. Only for people: nothing is decided by it.
 namespace holdfast {
 
-class introduction {
+class label_writer {
 public:
-    explicit introduction(command_engine& engine) : engine_(engine) {}
+    explicit label_writer(command_engine& engine) : engine_(engine) {}
 
     /// Told once, before the first request.
     void set(const client_id& id, const client_label& who);

@@ -8,6 +8,7 @@
 #include "lease/commands/lease_adoption.hpp"
 #include "lease/commands/lease_eviction.hpp"
 #include "lease/commands/lease_listing.hpp"
+#include "lease/commands/lease_note.hpp"
 #include "lease/commands/lease_scripts.hpp"
 #include "lease/commands/server_inquiry.hpp"
 #include "runtime/adaptive_yield.hpp"
@@ -23,9 +24,9 @@
 namespace holdfast {
 namespace {
 
-bool stands_in_line(const lease_request& request) {
+bool waits_in_queue(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
-    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+    return asked != nullptr && asked->otherwise == ask::when_busy::join_queue;
 }
 
 /// One that was submitted. It may be answered when its store is gone, the engine being shared.
@@ -177,12 +178,12 @@ std::optional<error> command_lease_store::unfit(const lease_request& request) co
 }
 
 std::string_view command_lease_store::channel_of(const lease_request& request, time_point give_up) {
-    if (!stands_in_line(request)) return {};
+    if (!waits_in_queue(request)) return {};
     detail::text_arena room;
     return channels_.listen(lock_key(room, options_.prefix, name_of(request)), give_up);
 }
 
-// What goes the swift way costs no command more for it.
+// What goes by the fast path costs no command more for it.
 void command_lease_store::stay_known(const lease_request& request, lease_way way) {
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
         who_.stay_known(kept->ttl);
@@ -193,8 +194,8 @@ void command_lease_store::stay_known(const lease_request& request, lease_way way
 }
 
 lease_way command_lease_store::way_for(const lease_request& request, time_point now) const {
-    if (!may_go_swift(options_, request)) return lease_way::full;
-    return contended_->recent(name_of(request), now) ? lease_way::full : lease_way::swift;
+    if (!may_take_fast_path(options_, request)) return lease_way::full;
+    return contended_->recent(name_of(request), now) ? lease_way::full : lease_way::fast;
 }
 
 // Who has just been given the name, and gives it back at once, wants to come again soon: it does
@@ -222,6 +223,9 @@ void command_lease_store::exchange(std::span<const lease_request> requests,
         exchange_one(requests[0], replies[0], give_up);
     } else {
         exchange_many(requests, replies, give_up);
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (has_note(requests[i])) keep_note(*engine_, options_, requests[i], replies[i]);
     }
 }
 
@@ -315,7 +319,7 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
             continue;
         }
         auto done = [tell, i](result<lease_reply> one) { (*tell)(i, std::move(one)); };
-        if (!stands_in_line(requests[i])) {
+        if (!waits_in_queue(requests[i])) {
             submit_one(std::move(requests[i]), {}, give_up, std::move(done));
             continue;
         }
@@ -336,6 +340,13 @@ void command_lease_store::submit(std::vector<lease_request> requests, time_point
 void command_lease_store::submit_one(lease_request request, std::string_view channel,
                                      time_point give_up,
                                      std::function<void(result<lease_reply>)> done) {
+    if (has_note(request)) {
+        done = [options = shared_options_, &engine = *engine_, request,
+                tell = std::move(done)](result<lease_reply> answer) {
+            keep_note(engine, *options, request, answer);
+            tell(std::move(answer));
+        };
+    }
     stay_known(request, lease_way::full);  // a client that submits is asked about by people
     if (lanes_ != nullptr) {
         lanes_->submit(std::move(request), channel, give_up, std::move(done));
@@ -350,14 +361,14 @@ void command_lease_store::submit_one(lease_request request, std::string_view cha
     send(one, *engine_);
 }
 
-// A hand-over is written by whoever released, and no replica has confirmed it yet: its waiter asks
+// A handoff is written by whoever released, and no replica has confirmed it yet: its waiter asks
 // again, by a lane.
 void command_lease_store::on_push(push_handler handler) {
     channels_.on_push([this, tell = std::move(handler)](const lease_push& push) {
         talked_.store(engine_->time().now(), std::memory_order_relaxed);
         if (lanes_ == nullptr) return tell(push);
         lease_push told = push;
-        if (auto* given = std::get_if<handed_over>(&told)) given->ttl = duration::zero();
+        if (auto* given = std::get_if<handed_off>(&told)) given->ttl = duration::zero();
         tell(told);
     });
 }

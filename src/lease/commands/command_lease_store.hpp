@@ -75,7 +75,7 @@ private:
     const std::shared_ptr<const command_lease_options> shared_options_;
     const command_lease_options& options_ = *shared_options_;
     const bool may_meet_own_keys_;
-    introduction who_;
+    label_writer who_;
     const std::shared_ptr<contention_memory> contended_ = std::make_shared<contention_memory>();
     const std::shared_ptr<known_servers> servers_ = std::make_shared<known_servers>();
     /// When somebody last spoke to the server here, or heard from it.

@@ -11,7 +11,7 @@
 /// Which names others wanted lately.
 ///
 /// Only a hint: a name that is remembered is asked for the full way at once, which saves the trip
-/// that the swift way would lose. Two names in one slot of the table cost a little time, nothing
+/// that the fast path would lose. Two names in one slot of the table cost a little time, nothing
 /// else.
 namespace holdfast {
 

@@ -102,7 +102,7 @@ void grant_channels::subscribe_for_others(const std::stop_token& stop) {
 
 void grant_channels::hear(const push_event& event) {
     if (event.type == push_event::kind::gap) {
-        handler_(look_again{});
+        handler_(poll_again{});
         return;
     }
     if (const auto given = parse_grant(event.payload)) return handler_(*given);

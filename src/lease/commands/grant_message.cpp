@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-std::optional<handed_over> parse_grant(std::string_view text) {
+std::optional<handed_off> parse_grant(std::string_view text) {
     const std::size_t first = text.find(' ');
     const std::size_t second = text.find(' ', first + 1);
     if (second == std::string_view::npos) return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<handed_over> parse_grant(std::string_view text) {
         std::from_chars(middle.data(), middle.data() + middle.size(), fence).ec == std::errc{} &&
         std::from_chars(last.data(), last.data() + last.size(), ms).ec == std::errc{};
     if (!owner || !good) return std::nullopt;
-    return handed_over{std::move(*owner), {fence}, std::chrono::milliseconds(ms)};
+    return handed_off{std::move(*owner), {fence}, std::chrono::milliseconds(ms)};
 }
 
 std::optional<evicted> parse_eviction(std::string_view text) {

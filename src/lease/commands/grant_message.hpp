@@ -11,7 +11,7 @@
 namespace holdfast {
 
 /// Nothing, if it is not one.
-[[nodiscard]] std::optional<handed_over> parse_grant(std::string_view text);
+[[nodiscard]] std::optional<handed_off> parse_grant(std::string_view text);
 
 /// "owner evicted reason", as evict.lua sends it.
 [[nodiscard]] std::optional<evicted> parse_eviction(std::string_view text);

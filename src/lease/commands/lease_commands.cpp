@@ -22,16 +22,16 @@ using detail::overloaded;
 constexpr std::int64_t least_fence = 1'600'000'000'000'000;
 
 // A look at a lock that another program keeps for ever, or whose holder has long to go.
-constexpr duration longest_look = std::chrono::seconds(1);
+constexpr duration longest_poll = std::chrono::seconds(1);
 
 // The head of the line looks just after a dead holder's time is over. Whoever is behind it comes a
 // little later, in case the head does not, and so that not all come at once.
 constexpr duration behind_the_head = std::chrono::milliseconds(10);
 
-duration look_after(std::chrono::milliseconds remaining, std::uint32_t ahead) {
-    if (remaining < duration::zero()) return longest_look;
+duration poll_after(std::chrono::milliseconds remaining, std::uint32_t ahead) {
+    if (remaining < duration::zero()) return longest_poll;
     return std::min<duration>(remaining + std::chrono::milliseconds(1) + ahead * behind_the_head,
-                              longest_look);
+                              longest_poll);
 }
 
 // How long a limit that was changed is remembered after its last use, as holders.lua has it.
@@ -84,7 +84,7 @@ const lock_name& name_of(const lease_request& request) {
 
 // An acquire must not need to know more than that nobody holds it. Of an owner that may stand in
 // line the place must be taken away with the grant, or the name is handed to it once more.
-bool may_go_swift(const command_lease_options& options, const lease_request& request) {
+bool may_take_fast_path(const command_lease_options& options, const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
     if (asked == nullptr) return true;
     return !options.careful() && permits_of(asked->mode) == 1 && asked->turns.value == 0 &&
@@ -155,7 +155,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
                           std::string_view channel, lease_way way, lease_form form) {
     request_ = &request;
     const auto* asked = std::get_if<ask::acquire>(&request);
-    way_ = may_go_swift(options, request) ? way : lease_way::full;
+    way_ = may_take_fast_path(options, request) ? way : lease_way::full;
     form_ = form;
     clear();
     const auto& [name, owner, mode] = std::visit(
@@ -163,7 +163,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     write_value(owner, mode);
     const std::string_view lock = lock_key(room_, options.prefix, name);
     if (asked != nullptr && way_ != lease_way::full) {
-        make_swift(*asked, lock, fence_key(lock, options.scope));
+        make_fast(*asked, lock, fence_key(lock, options.scope));
         return;
     }
     if (const auto* kept = std::get_if<ask::renew>(&request)) {
@@ -176,9 +176,9 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
     }
     const auto* ended = std::get_if<ask::release>(&request);
     if (ended != nullptr && ended->only.value == 0 && way_ != lease_way::full) {
-        begin(scripts().let_go, {lock});
+        begin(scripts().release_free, {lock});
         word(front());
-        end(repeat::never, &scripts().let_go);
+        end(repeat::never, &scripts().release_free);
         return;
     }
     way_ = lease_way::full;
@@ -194,8 +194,8 @@ std::uint64_t fences_to_draw(const ask::acquire& asked) {
 }  // namespace
 
 // A limit that was changed is forgotten a week after the last use: this is one.
-void lease_commands::make_swift(const ask::acquire& asked, std::string_view lock,
-                                std::string_view fence) {
+void lease_commands::make_fast(const ask::acquire& asked, std::string_view lock,
+                               std::string_view fence) {
     word("SET");
     word(lock);
     word(value_);
@@ -268,7 +268,7 @@ void lease_commands::make_full(const command_lease_options& options, const lease
         const bool apart = form_ == lease_form::several;
         if (apart) {
             word("DEL");
-            word(place_key(room_, keys.waiters, owner()));
+            word(waiter_key(room_, keys.waiters, owner()));
             end(repeat::never);  // nobody needs the answer
         }
         body = &scripts().release;
@@ -293,8 +293,8 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
 }
 
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
-    if (way_ == lease_way::swift && std::holds_alternative<ask::acquire>(*request_)) {
-        return interpret_swift(replies);
+    if (way_ == lease_way::fast && std::holds_alternative<ask::acquire>(*request_)) {
+        return interpret_fast(replies);
     }
     result<reply>& r = replies.back();
     if (!r) return std::unexpected(std::move(r.error()));
@@ -309,7 +309,7 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     return interpret_full(*r);
 }
 
-std::optional<result<lease_reply>> lease_commands::interpret_swift(
+std::optional<result<lease_reply>> lease_commands::interpret_fast(
     std::span<result<reply>> replies) {
     result<reply>& set = replies[0];
     const result<reply>& drawn = replies[1];
@@ -399,7 +399,7 @@ result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const re
     if (parts.size() == 6) quarantined_ = std::make_unique<const std::string>(parts[5].text());
     const auto ahead = static_cast<std::uint32_t>(number(2));
     const auto remaining = std::chrono::milliseconds(number(1));
-    return answer::busy{.look_after = look_after(remaining, ahead),
+    return answer::busy{.poll_after = poll_after(remaining, ahead),
                         .ahead = ahead,
                         .ticket = {static_cast<std::uint64_t>(number(3))},
                         .latest = fence_of(number(4))};

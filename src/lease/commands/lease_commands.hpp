@@ -21,7 +21,7 @@
 /// Lease requests as Redis commands, and the replies as lease replies.
 ///
 /// There are two ways. The full way is one script for each request: it knows the waiting line, the
-/// quarantine, everything. The swift way is for the usual case, that nobody else wants the name,
+/// quarantine, everything. The fast path is for the usual case, that nobody else wants the name,
 /// and costs a server little more than a lock without a fence:
 ///
 ///     SET lock:N "owner:hf:" NX PX ttl   taken, if the key is not there: nobody holds it or waits
@@ -40,7 +40,7 @@
 /// that the server runs on, and the next holder waits for both. With an answer to be written
 /// already, that of the DEL of its old place in line, it stands behind the next holder.
 ///
-/// A lease that others may hold too goes the swift way while it is alone: its value says so
+/// A lease that others may hold too goes by the fast path while it is alone: its value says so
 /// ("owner:hf:s1:" shared, "owner:hf:p1/5:" one permit of five; holders.lua). Several permits at
 /// once need the script, since there may be fewer than were asked for; one there always is.
 namespace holdfast {
@@ -48,7 +48,7 @@ namespace holdfast {
 struct command_lease_options {
     /// Before every name, so that `lock:N` is the key. May be empty.
     std::string prefix = "lock:";
-    /// How long a hand-over stays the waiter's own without a word from it. Longer than the longest
+    /// How long a handoff stays the waiter's own without a word from it. Longer than the longest
     /// look, so that a live waiter always learns in time; short, because a dead one blocks that
     /// long.
     duration claim = std::chrono::seconds(2);
@@ -72,8 +72,8 @@ struct command_lease_options {
     /// … within this time.
     duration replica_wait = std::chrono::seconds(1);
 
-    /// Every grant looks at the server's clock and at who the server is, so none goes the swift
-    /// way.
+    /// Every grant looks at the server's clock and at who the server is, so none takes the fast
+    /// path.
     [[nodiscard]] bool careful() const noexcept {
         return scope == key_scope::slot || quarantine > duration::zero();
     }
@@ -84,13 +84,14 @@ struct command_lease_options {
 
 [[nodiscard]] const lock_name& name_of(const lease_request& request);
 
-enum class lease_way : std::uint8_t { swift, full };
+enum class lease_way : std::uint8_t { fast, full };
 
 /// In how many commands a release may be said that hands the name on.
 enum class lease_form : std::uint8_t { several, one };
 
-/// Whether the swift way is open to the request at all.
-[[nodiscard]] bool may_go_swift(const command_lease_options& options, const lease_request& request);
+/// Whether the fast path is open to the request at all.
+[[nodiscard]] bool may_take_fast_path(const command_lease_options& options,
+                                      const lease_request& request);
 
 /// One request as up to three commands: the words, and what they point to. Does not move.
 class lease_commands {
@@ -112,19 +113,19 @@ public:
 
     [[nodiscard]] std::span<const command> commands() const noexcept { return {made_, count_}; }
 
-    /// It is let_go.lua alone: EVALSHA, its name, 1, the lock, and the owner with our mark.
+    /// It is release_free.lua alone: EVALSHA, its name, 1, the lock, and the owner with our mark.
     [[nodiscard]] bool lets_go() const noexcept {
         return way_ != lease_way::full && std::holds_alternative<ask::release>(*request_);
     }
 
     /// It is SET and, behind it, INCRBY of the counter of fences.
-    [[nodiscard]] bool draws() const noexcept { return count_ == 2 && way_ == lease_way::swift; }
+    [[nodiscard]] bool draws() const noexcept { return count_ == 2 && way_ == lease_way::fast; }
 
     /// What the replies mean; nothing, if only the full way can tell.
     /// Requires: replies.size() == commands().size().
     [[nodiscard]] std::optional<result<lease_reply>> interpret(std::span<result<reply>> replies);
 
-    /// The swift way took the name, or may have, although its answer was not enough.
+    /// The fast path took the name, or may have, although its answer was not enough.
     [[nodiscard]] bool took() const noexcept { return took_; }
     /// Somebody waits for the name, or holds it.
     [[nodiscard]] bool contended() const noexcept { return contended_; }
@@ -162,12 +163,12 @@ private:
     void end_careful(const command_lease_options& options, repeat again, const script& body);
     void make_renew(const ask::renew& kept, std::string_view lock);
     void end(repeat again, const script* body = nullptr);
-    void make_swift(const ask::acquire& asked, std::string_view lock, std::string_view fence);
+    void make_fast(const ask::acquire& asked, std::string_view lock, std::string_view fence);
     void make_renew_above(const command_lease_options& options, const ask::renew& kept,
                           std::string_view lock);
     void make_full(const command_lease_options& options, const lease_request& request,
                    std::string_view channel, const lease_keys& keys);
-    std::optional<result<lease_reply>> interpret_swift(std::span<result<reply>> replies);
+    std::optional<result<lease_reply>> interpret_fast(std::span<result<reply>> replies);
     std::optional<result<lease_reply>> not_answered(error& why);
     [[nodiscard]] std::optional<result<lease_reply>> taken_with(std::int64_t last_fence) const;
     result<lease_reply> interpret_full(const reply& r);

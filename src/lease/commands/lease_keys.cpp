@@ -73,8 +73,16 @@ std::string_view evicted_key(text_arena& room, std::string_view lock) {
     return key_beside(room, lock, evicted_end);
 }
 
-std::string_view place_key(text_arena& room, std::string_view waiters, std::string_view owner) {
+std::string_view waiter_key(text_arena& room, std::string_view waiters, std::string_view owner) {
     return room.put({waiters, ":", owner});
+}
+
+std::string_view notes_key(text_arena& room, std::string_view lock) {
+    return key_beside(room, lock, note_end);
+}
+
+std::string_view note_key(text_arena& room, std::string_view notes, std::string_view owner) {
+    return room.put({notes, ":", owner});
 }
 
 lease_keys keys_of(text_arena& room, std::string_view prefix, const lock_name& name,

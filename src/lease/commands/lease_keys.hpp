@@ -16,10 +16,11 @@
 ///     {lock:N}:waiters:OWNER  what is known of each
 ///     {lock:N}:evicted why those lost it from whom it was taken away
 ///     {lock:N}:holders who holds it, if they are several
+///     {lock:N}:note:OWNER  what a holder says of itself
 ///     {lock:N}:limit   how many permits there are, if that was changed
 ///     holdfast:fence   the counter of fences
 ///     holdfast:boot    which server was seen here last
-///     holdfast:client: and an id: who that client is (introduction.hpp)
+///     holdfast:client: and an id: who that client is (label_writer.hpp)
 ///
 /// All keys of a name are in one hash slot. A name with a brace of its own ("a{b}c", "a}b") gets a
 /// computed tag that lands in the same slot: `{1234}lock:a{b}c:line`. So whatever stands beside a
@@ -38,7 +39,7 @@ enum class key_scope : std::uint8_t { server, slot };
 struct lease_keys {
     std::string_view lock;
     std::string_view line;
-    std::string_view waiters;  ///< What place_key() begins with.
+    std::string_view waiters;  ///< What waiter_key() begins with.
     std::string_view evicted;
     std::string_view holders;
     std::string_view limit;
@@ -67,8 +68,13 @@ struct lease_keys {
 [[nodiscard]] std::string_view evicted_key(detail::text_arena& room, std::string_view lock);
 [[nodiscard]] std::string_view holders_key(detail::text_arena& room, std::string_view lock);
 [[nodiscard]] std::string_view limit_key(detail::text_arena& room, std::string_view lock);
-[[nodiscard]] std::string_view place_key(detail::text_arena& room, std::string_view waiters,
-                                         std::string_view owner);
+[[nodiscard]] std::string_view waiter_key(detail::text_arena& room, std::string_view waiters,
+                                          std::string_view owner);
+
+/// What the keys of a name's notes begin with, and the one of an owner.
+[[nodiscard]] std::string_view notes_key(detail::text_arena& room, std::string_view lock);
+[[nodiscard]] std::string_view note_key(detail::text_arena& room, std::string_view notes,
+                                        std::string_view owner);
 
 /// A short text that hashes to the slot. Lives for ever.
 [[nodiscard]] const std::string& slot_tag(unsigned slot);

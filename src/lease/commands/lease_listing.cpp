@@ -151,8 +151,10 @@ result<std::vector<std::string>> find_keys(command_engine& engine, key_scope sco
 /// One name, and what is still to be asked about it.
 struct found_lease {
     lease_info info;
-    std::string
-        holders{};  ///< The key of those who hold it beside each other; empty: there is one.
+    /// The key of those who hold it beside each other; empty: there is one.
+    std::string holders{};
+    /// What the keys of their notes begin with, or the key of the one holder's.
+    std::string note{};
 };
 
 // What a lock's value and its PTTL say; nothing if it is free (by now).
@@ -172,6 +174,7 @@ std::optional<found_lease> describe(const lock_name& name, const lock_value& val
     if (value.several) {
         detail::text_arena room;
         found.holders = holders_key(room, lock);
+        found.note = notes_key(room, lock);
         return found;
     }
     holder_info& who = info.holders.emplace_back();
@@ -189,7 +192,7 @@ void add_holders(lease_info& info, const reply& told) {
     if (info.mode.type == lease_mode::kind::permit && !parts.empty()) {
         info.mode.permits = static_cast<std::uint32_t>(parts[0].number());
     }
-    for (std::size_t i = 1; i + 5 <= parts.size(); i += 5) {
+    for (std::size_t i = 1; i + 6 <= parts.size(); i += 6) {
         const auto number = [&](std::size_t at) { return parts[i + at].number(); };
         holder_info& who = info.holders.emplace_back();
         who.client = parts[i].text();
@@ -197,6 +200,7 @@ void add_holders(lease_info& info, const reply& told) {
         who.permits = static_cast<std::uint32_t>(number(2));
         who.fence = {static_cast<std::uint64_t>(number(3))};
         if (number(4) > 0) who.since = wall_time(std::chrono::milliseconds(number(4)));
+        who.note = parts[i + 5].text();
     }
     std::ranges::sort(info.holders, {}, &holder_info::fence);
     if (!info.holders.empty()) info.fence = info.holders.back().fence;
@@ -213,10 +217,10 @@ const script& shares_script() {
 // without any.
 result<void> ask_holders(command_engine& engine, std::span<found_lease> found, time_point give_up) {
     const std::string most = std::to_string(most_shares);
-    std::vector<std::array<std::string_view, 5>> texts;
+    std::vector<std::array<std::string_view, 6>> texts;
     for (const found_lease& one : found) {
         if (one.holders.empty()) continue;
-        texts.push_back({"EVALSHA", shares_script().sha1(), "1", one.holders, most});
+        texts.push_back({"EVALSHA", shares_script().sha1(), "2", one.holders, one.note, most});
     }
     std::vector<command> commands;
     for (const auto& text : texts) commands.push_back({text, repeat::idempotent, &shares_script()});
@@ -233,6 +237,26 @@ result<void> ask_holders(command_engine& engine, std::span<found_lease> found, t
     return {};
 }
 
+// Adds what those say of themselves who hold a name alone.
+result<void> ask_notes(command_engine& engine, std::span<found_lease> found, time_point give_up) {
+    std::vector<std::array<std::string_view, 2>> texts;
+    for (const found_lease& one : found) {
+        if (one.holders.empty() && !one.note.empty()) texts.push_back({"GET", one.note});
+    }
+    std::vector<command> commands;
+    for (const auto& pair : texts) commands.push_back({pair, repeat::idempotent});
+    std::vector<result<reply>> seen(commands.size());
+    if (!commands.empty()) engine.exchange(commands, seen, give_up);
+    auto next = seen.begin();
+    for (found_lease& one : found) {
+        if (!one.holders.empty() || one.note.empty()) continue;
+        const auto& told = *next++;
+        if (!told) return std::unexpected(told.error());
+        if (told->type() == reply::kind::string) one.info.holders.front().note = told->text();
+    }
+    return {};
+}
+
 // Asks who they all are, in one batch.
 result<void> name_clients(command_engine& engine, std::span<lease_info> all, time_point give_up) {
     std::map<std::string, client_label> known;
@@ -241,11 +265,11 @@ result<void> name_clients(command_engine& engine, std::span<lease_info> all, tim
     };
     for (const lease_info& one : all) {
         for (const auto& who : one.holders) note(who.client);
-        for (const auto& who : one.line) note(who.client);
+        for (const auto& who : one.queue) note(who.client);
     }
     if (known.empty()) return {};
     std::vector<std::string> keys;
-    for (const auto& [id, who] : known) keys.push_back(introduction::key_of(id));
+    for (const auto& [id, who] : known) keys.push_back(label_writer::key_of(id));
     std::vector<std::array<std::string_view, 2>> texts;
     for (const std::string& key : keys) texts.push_back({"GET", key});
     std::vector<command> commands;
@@ -256,11 +280,11 @@ result<void> name_clients(command_engine& engine, std::span<lease_info> all, tim
     for (auto& [id, who] : known) {
         const auto& told = seen[at++];
         if (!told) return std::unexpected(told.error());
-        if (told->type() == reply::kind::string) who = introduction::parse(told->text());
+        if (told->type() == reply::kind::string) who = label_writer::parse(told->text());
     }
     for (lease_info& one : all) {
         for (auto& who : one.holders) who.who = known[who.client];
-        for (auto& who : one.line) who.who = known[who.client];
+        for (auto& who : one.queue) who.who = known[who.client];
     }
     return {};
 }
@@ -308,10 +332,16 @@ result<void> look(command_engine& engine, const command_lease_options& options,
         auto one = describe(names[i], parse_value(three[0]->text(), owner_digits),
                             three[1]->number(), sides[i][0]);
         if (!one) continue;
+        if (one->holders.empty() && !one->info.holders.front().client.empty()) {
+            const std::string_view owner =
+                std::string_view(three[0]->text()).substr(0, owner_digits);
+            one->note = note_key(room, notes_key(room, sides[i][0]), owner);
+        }
         one->info.waiters = static_cast<std::uint32_t>(three[2]->number());
         here.push_back(std::move(*one));
     }
     if (auto done = ask_holders(engine, here, give_up); !done) return done;
+    if (auto done = ask_notes(engine, here, give_up); !done) return done;
     for (found_lease& one : here) {
         if (one.info.held()) found.push_back(std::move(one.info));
     }
@@ -343,11 +373,12 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
                                                 const lock_name& name, time_point give_up) {
     detail::text_arena room;
     const lease_keys keys = keys_of(room, options.prefix, name, options.scope);
-    const std::array<std::string_view, 4> names{keys.lock, keys.line, keys.waiters, keys.limit};
+    const std::array<std::string_view, 5> names{keys.lock, keys.line, keys.waiters, keys.limit,
+                                                notes_key(room, keys.lock)};
     const auto seen = engine.evaluate(inspect_script(), names, {}, give_up, repeat::idempotent);
     if (!seen) return std::unexpected(seen.error());
     const auto& parts = seen->elements();
-    if (parts.size() < 3) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
+    if (parts.size() < 4) return fail(errc::corrupt, "inspect.lua: " + to_string(*seen));
     auto found =
         describe(name, parse_value(parts[0].text(), client_digits), parts[1].number(), keys.lock);
     if (!found) found.emplace();
@@ -356,22 +387,23 @@ result<std::optional<lease_info>> inspect_lease(command_engine& engine,
     }
     lease_info& info = found->info;
     info.name = name.value();
+    if (found->holders.empty() && info.held()) info.holders.front().note = parts[3].text();
     if (std::string_view size = parts[2].text(); !size.empty()) {
         info.resized = static_cast<std::uint32_t>(take_number(size));
         if (info.mode.type == lease_mode::kind::permit) info.mode.limit = *info.resized;
     }
-    for (std::size_t i = 3; i + 3 <= parts.size(); i += 3) {
+    for (std::size_t i = 4; i + 3 <= parts.size(); i += 3) {
         const std::string& ticket = parts[i + 1].text();
         std::int64_t us = 0;
         std::from_chars(ticket.data(), ticket.data() + ticket.size(), us);
-        waiter_info& one = info.line.emplace_back();
+        waiter_info& one = info.queue.emplace_back();
         one.since = wall_time(std::chrono::microseconds(us));
         one.client = parts[i].text();
         std::string_view want = parts[i + 2].text();
         one.mode = take_mode(want);
     }
-    if (!info.held() && info.line.empty()) return std::nullopt;
-    info.waiters = static_cast<std::uint32_t>(info.line.size());
+    if (!info.held() && info.queue.empty()) return std::nullopt;
+    info.waiters = static_cast<std::uint32_t>(info.queue.size());
     if (const auto done = name_clients(engine, {&info, 1}, give_up); !done) {
         return std::unexpected(done.error());
     }

@@ -7,13 +7,13 @@ void lease_request_machine::begin(const command_lease_options& options,
                                   const lease_request& request, lease_way first, lease_form form) {
     options_ = &options;
     request_ = &request;
-    way_ = may_go_swift(options, request) ? first : lease_way::full;
+    way_ = may_take_fast_path(options, request) ? first : lease_way::full;
     form_ = form;
 }
 
 bool lease_request_machine::may_wait() const noexcept {
     const auto* asked = std::get_if<ask::acquire>(request_);
-    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
+    return asked != nullptr && asked->otherwise == ask::when_busy::join_queue &&
            way_ == lease_way::full;
 }
 

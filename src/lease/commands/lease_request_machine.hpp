@@ -9,7 +9,7 @@
 
 /// One lease request, from its first trip to its answer, without I/O.
 ///
-/// The swift way may find that it is not enough (the name is taken, the fences were lost): then the
+/// The fast path may find that it is not enough (the name is taken, the fences were lost): then the
 /// same request goes the full way. Whoever drives it sends what commands() says and brings back the
 /// replies; so the store and the simulation take the same turns.
 ///
@@ -63,8 +63,8 @@ private:
     const lease_request* request_ = nullptr;
     lease_way way_ = lease_way::full;
     lease_form form_ = lease_form::several;
-    lease_commands said_;
     bool may_have_taken_ = false;
+    lease_commands said_;
 };
 
 }  // namespace holdfast

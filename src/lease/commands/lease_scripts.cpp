@@ -29,13 +29,13 @@ const lease_scripts& scripts() {
             script{
 #include "scripts/release.inc"
             },
-        .let_go =
+        .release_free =
             script{
-#include "scripts/let_go.inc"
+#include "scripts/release_free.inc"
             },
-        .let_go_all =
+        .release_free_all =
             script{
-#include "scripts/let_go_all.inc"
+#include "scripts/release_free_all.inc"
             },
         .leave =
             script{

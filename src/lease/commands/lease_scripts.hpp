@@ -13,8 +13,8 @@ struct lease_scripts {
     script renew_share;
     script resize;
     script release;
-    script let_go;
-    script let_go_all;
+    script release_free;
+    script release_free_all;
     script leave;
     script release_only;
     script stand_aside;

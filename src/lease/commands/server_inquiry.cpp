@@ -49,9 +49,9 @@ void ask_replicas(command_session& server, known_servers& known, clock& time, ti
     const auto who = words("INFO", "server");
     const auto whence = words("INFO", "replication");
     const auto which = words("CLIENT", "LIST", "TYPE", "replica");
-    const std::array<command, 3> script_calls{who, whence, which};
+    const std::array<command, 3> queries{who, whence, which};
     std::array<result<reply>, 3> answers;
-    server.exchange(script_calls, answers, give_up);
+    server.exchange(queries, answers, give_up);
     const auto is_text = [](const result<reply>& one) {
         return one && one->type() == reply::kind::string;
     };
@@ -79,9 +79,9 @@ void inquire(command_engine& engine, std::string_view lock, const command_lease_
 }  // namespace
 
 std::string_view common_note(const command_engine& engine, std::string_view lock) {
-    const std::size_t here = engine.place_of(lock);
+    const std::size_t here = engine.node_of(lock);
     unsigned slot = 0;
-    while (slot + 1 < slot_count && engine.place_of(slot_tag(slot)) != here) ++slot;
+    while (slot + 1 < slot_count && engine.node_of(slot_tag(slot)) != here) ++slot;
     return boot_key(slot_tag(slot), key_scope::slot);
 }
 

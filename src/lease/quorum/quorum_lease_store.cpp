@@ -20,6 +20,15 @@ namespace {
 // What an operator asks for may take longer than a lease request; a silent node must not cost all.
 constexpr int patience_of_operators = 4;
 
+// A node may have missed what the holder says of itself.
+void complete_notes(lease_info& best, const lease_info& other) {
+    for (holder_info& holder : best.holders) {
+        for (const holder_info& same : other.holders) {
+            if (holder.note.empty() && same.client == holder.client) holder.note = same.note;
+        }
+    }
+}
+
 /// The word of a majority about one name, from what each of them lists.
 lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     // From its first renewal on, a majority knows the fence of the lease or a larger one, and fewer
@@ -29,7 +38,8 @@ lease_info merged(std::vector<lease_info> seen, std::size_t majority) {
     std::vector<duration> remaining;
     for (lease_info& one : seen) {
         best.waiters = std::max(best.waiters, one.waiters);
-        if (one.line.size() > best.line.size()) best.line = std::move(one.line);
+        complete_notes(best, one);
+        if (one.queue.size() > best.queue.size()) best.queue = std::move(one.queue);
         if (one.remaining) remaining.push_back(*one.remaining);
     }
     // It is over when fewer than a majority have it.
@@ -49,7 +59,7 @@ quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& ti
                                        const quorum_options& options)
     : nodes_(std::move(nodes)),
       time_(time),
-      waits_(time, detail::way_giver::with_several()),
+      waits_(time, detail::adaptive_yield::with_several()),
       options_(options),
       rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {}
 

@@ -87,7 +87,7 @@ private:
 
     const std::vector<quorum_node> nodes_;
     clock& time_;
-    detail::way_giver waits_;
+    detail::adaptive_yield waits_;
     const quorum_options options_;
     const std::shared_ptr<detail::quorum_rounds> rounds_;
 };

@@ -89,7 +89,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
     const duration ttl = ttl_of(plan_.request);
     const bool agrees = std::holds_alternative<answer::granted>(*reply) ||
                         std::holds_alternative<answer::renewed>(*reply);
-    if (agrees && now >= believed_until(sent_, ttl)) {
+    if (agrees && now >= valid_until(sent_, ttl)) {
         word.said = kind::failed;
         word.why = error{errc::unavailable, "answered when the lease would have run out"};
         word.unraised = raising;
@@ -129,7 +129,7 @@ void quorum_machine::take_vote(std::size_t node, const answer::granted& given, s
     }
     // An older grant of ours, whose end is still on its way.
     word.said = kind::no;
-    word.seen.look_after = std::chrono::milliseconds(1);
+    word.seen.poll_after = std::chrono::milliseconds(1);
     undo(node, out);
 }
 
@@ -232,7 +232,8 @@ void quorum_machine::raise_others(const ask::acquire& asked, step& out) {
                                                    asked.mode,
                                                    asked.ttl,
                                                    fence_,
-                                                   {fence_.value + asked.spare_fences}}});
+                                                   {fence_.value + asked.spare_fences},
+                                                   {}}});
     }
 }
 
@@ -269,7 +270,7 @@ void quorum_machine::end_refused(std::size_t node, step& out) {
     if (!gives_up_) return;
     const auto& asked = std::get<ask::acquire>(plan_.request);
     const bool in_line =
-        asked.otherwise == ask::when_busy::stand_in_line && word.said == kind::no && !word.why;
+        asked.otherwise == ask::when_busy::join_queue && word.said == kind::no && !word.why;
     if (in_line || doubtful(word)) out.leave_at.push_back(node);
 }
 
@@ -331,10 +332,11 @@ void quorum_machine::end_whole(std::size_t node, step& out) {
     if (ended == nullptr && !std::holds_alternative<ask::leave>(plan_.request)) return;
     if (words_[node].said == kind::failed) out.leave_at.push_back(node);
     if (ended == nullptr || words_[node].said != kind::no) return;
-    out.sends.push_back({.node = node,
-                         .request = ask::leave{ended->name, ended->owner, ended->mode},
-                         .awaited = false,
-                         .insists = true});
+    out.sends.push_back(
+        {.node = node,
+         .request = ask::leave{ended->name, ended->owner, ended->mode, ended->has_note},
+         .awaited = false,
+         .insists = true});
 }
 
 // A request that was slow at one node may be carried out when its owner has long been given back.
@@ -343,7 +345,7 @@ void quorum_machine::end_straggler(std::size_t node, step& out) {
     node_word& word = words_[node];
     const auto& asked = std::get<ask::acquire>(plan_.request);
     if (doubtful(word)) out.leave_at.push_back(node);
-    if (word.said == kind::no && asked.otherwise == ask::when_busy::stand_in_line) {
+    if (word.said == kind::no && asked.otherwise == ask::when_busy::join_queue) {
         out.sends.push_back({.node = node,
                              .request = ask::leave{asked.name, asked.owner, asked.mode},
                              .awaited = false,
@@ -353,7 +355,7 @@ void quorum_machine::end_straggler(std::size_t node, step& out) {
     undo(node, out);
     out.sends.back().insists = true;
     word.said = kind::failed;
-    word.why = error{errc::unavailable, "it was given back meanwhile"};
+    word.why = error{errc::unavailable, "it was released meanwhile"};
 }
 
 void quorum_machine::undo(std::size_t node, step& out) {
@@ -379,7 +381,8 @@ void quorum_machine::restore(std::size_t node, step& out) {
                                                  .ttl = kept.ttl,
                                                  .ticket = {},
                                                  .barge = true,
-                                                 .again = true},
+                                                 .again = true,
+                                                 .note = kept.note},
                          .awaited = false});
 }
 
@@ -409,7 +412,7 @@ bool quorum_machine::in_doubt() const {
 // undoing of a vote, or of one that came too late, may fail: it must leave when it gives up.
 bool quorum_machine::is_known_somewhere() const {
     const auto* asked = std::get_if<ask::acquire>(&plan_.request);
-    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line &&
+    return asked != nullptr && asked->otherwise == ask::when_busy::join_queue &&
            std::ranges::any_of(words_, [](const node_word& w) {
                const bool too_late = w.said == kind::failed && w.fence.value != 0;
                return has_granted(w) || too_late || (w.said == kind::no && !w.why);
@@ -431,13 +434,13 @@ answer::busy quorum_machine::busy() const {
     std::vector<duration> looks;
     for (const node_word& word : words_) {
         if (word.said != kind::no) continue;
-        looks.push_back(word.seen.look_after);
+        looks.push_back(word.seen.poll_after);
         merged.ahead = std::max(merged.ahead, word.seen.ahead);
         merged.ticket = std::max(merged.ticket, word.seen.ticket);
     }
     const std::size_t missing = majority_ - std::min(majority_ - 1, count(kind::yes));
     std::ranges::sort(looks);
-    if (!looks.empty()) merged.look_after = looks[std::min(missing, looks.size()) - 1];
+    if (!looks.empty()) merged.poll_after = looks[std::min(missing, looks.size()) - 1];
     return merged;
 }
 

@@ -17,21 +17,21 @@ constexpr duration longest_silence = 24h;
 constexpr duration longest_silence_of_waiters = 1min;
 constexpr duration sweep_every = 10s;
 
-constexpr duration longest_look = 1s;
+constexpr duration longest_poll = 1s;
 constexpr duration first_pause = 4ms;
 constexpr unsigned most_doublings = 6;
 
 }  // namespace
 
-quorum_owners::place& quorum_owners::place_of(const asker& who, time_point now) {
+quorum_owners::entry& quorum_owners::entry_of(const asker& who, time_point now) {
     if (now - swept_ > sweep_every) {
         swept_ = now;
-        std::erase_if(places_, [&](const auto& one) {
+        std::erase_if(owners_, [&](const auto& one) {
             const bool holds = one.second.holds;
             return now - one.second.seen > (holds ? longest_silence : longest_silence_of_waiters);
         });
     }
-    place& here = places_[who];
+    entry& here = owners_[who];
     if (here.ended == nullptr) here.ended = std::make_shared<end_marks::element_type>(nodes_);
     here.seen = now;
     return here;
@@ -39,7 +39,7 @@ quorum_owners::place& quorum_owners::place_of(const asker& who, time_point now) 
 
 quorum_owners::known quorum_owners::look(const asker& who, bool waits, time_point now) {
     const std::scoped_lock guard(mutex_);
-    place& here = place_of(who, now);
+    entry& here = entry_of(who, now);
     here.waits = waits;
     here.told.assign(waits ? nodes_ : 0, false);
     here.tellers = 0;
@@ -49,36 +49,36 @@ quorum_owners::known quorum_owners::look(const asker& who, bool waits, time_poin
 
 quorum_owners::known quorum_owners::renew(const asker& who, time_point now) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return {};
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return {};
     found->second.seen = now;
     return {found->second.undone, found->second.ended, found->second.looks};
 }
 
-duration quorum_owners::pause(const place& here) {
+duration quorum_owners::pause(const entry& here) {
     const duration longest = first_pause * (1U << std::min(here.in_vain, most_doublings));
     return 1ms + duration(static_cast<std::int64_t>(
                      chance_.below(static_cast<std::uint64_t>(longest.count()))));
 }
 
-duration quorum_owners::look_after(const asker& who, duration nodes_say, bool split) {
+duration quorum_owners::poll_after(const asker& who, duration nodes_say, bool split) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (split && found != places_.end()) {
-        place& here = found->second;
+    const auto found = owners_.find(who);
+    if (split && found != owners_.end()) {
+        entry& here = found->second;
         here.in_vain = std::min(here.in_vain + 1, most_doublings);
         return pause(here);
     }
     // The nodes know when a dead holder's time is over; otherwise not all at the same time.
-    if (nodes_say < longest_look) return nodes_say + duration(chance_.below(1'000'000));
-    return longest_look / 2 + duration(chance_.below(500'000'000));
+    if (nodes_say < longest_poll) return nodes_say + duration(chance_.below(1'000'000));
+    return longest_poll / 2 + duration(chance_.below(500'000'000));
 }
 
 bool quorum_owners::undoing(const asker& who, std::span<const fencing_token> undone,
                             std::uint64_t look, time_point now) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return true;  // it was given back, and will not ask again
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return true;  // it was given back, and will not ask again
     if (found->second.looks != look && !mutation("late_requests_undo")) return false;
     found->second.seen = now;
     auto& all = found->second.undone;
@@ -89,8 +89,8 @@ bool quorum_owners::undoing(const asker& who, std::span<const fencing_token> und
 
 void quorum_owners::undone(const asker& who, std::size_t node, fencing_token up_to) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end() || found->second.undone.empty()) return;
+    const auto found = owners_.find(who);
+    if (found == owners_.end() || found->second.undone.empty()) return;
     fencing_token& undone = found->second.undone[node];
     if (undone <= up_to && !mutation("undoing_never_ends")) undone = {};
 }
@@ -101,41 +101,41 @@ void quorum_owners::voted(const asker& who, std::size_t node, fencing_token fenc
 
 void quorum_owners::granted(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return;
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return;
     found->second.waits = false;
     found->second.holds = true;
 }
 
 void quorum_owners::refused(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return;
-    if (!found->second.waits && found->second.undone.empty()) places_.erase(found);
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return;
+    if (!found->second.waits && found->second.undone.empty()) owners_.erase(found);
 }
 
 void quorum_owners::never_sent(const asker& who, std::size_t node) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return;
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return;
     found->second.unsent.resize(nodes_);
     ++found->second.unsent[node];
 }
 
 quorum_owners::known quorum_owners::forget(const asker& who) {
     const std::scoped_lock guard(mutex_);
-    const auto found = places_.find(who);
-    if (found == places_.end()) return {};
-    const place& here = found->second;
+    const auto found = owners_.find(who);
+    if (found == owners_.end()) return {};
+    const entry& here = found->second;
     known all{.ended = here.ended};
     for (const std::uint64_t looks : here.unsent) all.never_knew.push_back(looks == here.looks);
-    places_.erase(found);
+    owners_.erase(found);
     return all;
 }
 
 // A push names the owner alone.
-quorum_owners::place* quorum_owners::waiting(const owner_token& owner) {
-    const auto [first, last] = places_.equal_range(owner);
+quorum_owners::entry* quorum_owners::waiting(const owner_token& owner) {
+    const auto [first, last] = owners_.equal_range(owner);
     for (auto at = first; at != last; ++at) {
         if (at->second.waits) return &at->second;
     }
@@ -144,7 +144,7 @@ quorum_owners::place* quorum_owners::waiting(const owner_token& owner) {
 
 std::optional<quorum_owners::hint> quorum_owners::hear(std::size_t node, const owner_token& owner) {
     const std::scoped_lock guard(mutex_);
-    place* const here = waiting(owner);
+    entry* const here = waiting(owner);
     if (here == nullptr || here->told[node]) return std::nullopt;
     here->told[node] = true;
     ++here->tellers;
@@ -155,7 +155,7 @@ std::optional<quorum_owners::hint> quorum_owners::hear(std::size_t node, const o
 
 bool quorum_owners::still_waits(const owner_token& owner, std::uint64_t look) {
     const std::scoped_lock guard(mutex_);
-    const place* const here = waiting(owner);
+    const entry* const here = waiting(owner);
     return here != nullptr && here->looks == look && here->tellers < majority_of(nodes_);
 }
 

@@ -18,8 +18,8 @@
 /// which some node carries out only then.
 ///
 /// A waiter stands in the line of every node, but each line is its own: the nodes may name
-/// different waiters, and if each handed over what it has, nobody would have a majority. So no node
-/// hands over; it tells the first in its line that the name is free there. A waiter that a majority
+/// different waiters, and if each handed off what it has, nobody would have a majority. So no node
+/// hands off; it tells the first in its line that the name is free there. A waiter that a majority
 /// tells this goes at once. One that fewer tell comes a little later, by chance; the more often it
 /// came in vain, the later, so that a node which is free alone (it has forgotten the holder's
 /// lease, say) does not make all of them run. Whoever was told nothing looks within a second.
@@ -54,7 +54,7 @@ public:
 
     /// The request found it busy. Answers when to look again; `split` if some nodes were free, and
     /// `nodes_say` is when enough of them may be.
-    [[nodiscard]] duration look_after(const asker& who, duration nodes_say, bool split);
+    [[nodiscard]] duration poll_after(const asker& who, duration nodes_say, bool split);
 
     /// A request is about to undo these. False, and it must not, if the owner has asked again since
     /// that look: what a node grants to a late request is the same grant that it gives to the later
@@ -94,7 +94,7 @@ public:
     [[nodiscard]] bool still_waits(const owner_token& owner, std::uint64_t look);
 
 private:
-    struct place {
+    struct entry {
         std::vector<bool> told{};
         std::size_t tellers = 0;
         unsigned in_vain = 0;
@@ -115,14 +115,14 @@ private:
         bool operator()(const owner_token& a, const asker& b) const { return a < b.owner; }
     };
 
-    [[nodiscard]] place& place_of(const asker& who, time_point now);
-    [[nodiscard]] duration pause(const place& here);
-    [[nodiscard]] place* waiting(const owner_token& owner);
+    [[nodiscard]] entry& entry_of(const asker& who, time_point now);
+    [[nodiscard]] duration pause(const entry& here);
+    [[nodiscard]] entry* waiting(const owner_token& owner);
 
     const std::size_t nodes_;
     entropy& chance_;
     std::mutex mutex_;
-    std::map<asker, place, by_owner> places_;
+    std::map<asker, entry, by_owner> owners_;
     time_point swept_{};
 };
 

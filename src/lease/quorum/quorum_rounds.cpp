@@ -44,7 +44,7 @@ bool is_not_sent(errc code) {
 
 bool waits(const lease_request& request) {
     const auto* asked = std::get_if<ask::acquire>(&request);
-    return asked != nullptr && asked->otherwise == ask::when_busy::stand_in_line;
+    return asked != nullptr && asked->otherwise == ask::when_busy::join_queue;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ quorum_rounds::quorum_rounds(const std::vector<quorum_node>& nodes, clock& time,
       door_(std::make_shared<quorum_nodes>(stores_of(nodes))),
       calls_(std::make_shared<delayed_calls>(time, options.background)),
       leavings_(std::make_shared<quorum_cleanup>(door_, calls_, time, options.node_timeout)),
-      places_(nodes.size(), chance) {
+      owners_(nodes.size(), chance) {
     for (const quorum_node& node : nodes) labels_.push_back(node.label);
 }
 
@@ -105,7 +105,7 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
     const quorum_owners::asker who = asker_of(plan.request);
     quorum_owners::known known;
     if (auto* asked = std::get_if<ask::acquire>(&plan.request)) {
-        known = places_.look(who, waits(plan.request), now);
+        known = owners_.look(who, waits(plan.request), now);
         // Whatever became of the first request: a node may know it, or learn of it late.
         asked->again = asked->again || known.look > 1;
         plan.leaving = leavings_->of(who.owner, who.name);
@@ -113,9 +113,9 @@ quorum_rounds::round_ptr quorum_rounds::round_for(lease_request request, time_po
         while (asked->ttl > seen && !longest_seen_.compare_exchange_weak(seen, asked->ttl)) {
         }
     } else if (std::holds_alternative<ask::renew>(plan.request)) {
-        known = places_.renew(who, now);
+        known = owners_.renew(who, now);
     } else {
-        known = places_.forget(who);
+        known = owners_.forget(who);
         plan.never_knew = known.never_knew;
     }
     plan.undone = known.undone;
@@ -178,9 +178,9 @@ void quorum_rounds::answered(const round_ptr& one, std::size_t node, result<leas
     }
     const quorum_owners::asker who = asker_of(one->machine.request());
     if (never_sent && std::holds_alternative<ask::acquire>(one->machine.request())) {
-        places_.never_sent(who, node);
+        owners_.never_sent(who, node);
     }
-    places_.voted(who, node, vote);
+    owners_.voted(who, node, vote);
     act(one, std::move(step), now);
 }
 
@@ -213,7 +213,7 @@ void quorum_rounds::note_undone(round& one, quorum_machine::step& step, time_poi
         if (!here[node]) undone[node] = {};
     }
     const quorum_owners::asker who = asker_of(one.machine.request());
-    if (!places_.undoing(who, undone, one.look, now)) std::erase_if(step.sends, undoes);
+    if (!owners_.undoing(who, undone, one.look, now)) std::erase_if(step.sends, undoes);
 }
 
 void quorum_rounds::send(const round_ptr& one, quorum_machine::send what, time_point now) {
@@ -246,8 +246,8 @@ void quorum_rounds::heard(const round& one, std::size_t node, const result<lease
     const auto* given = reply ? std::get_if<answer::granted>(&*reply) : nullptr;
     const ask::leave owner = leave_of(one.machine.request());
     const quorum_owners::asker who{owner.owner, owner.name};
-    if (reply && undone.value != 0) places_.undone(who, node, undone);
-    if (given != nullptr) places_.voted(who, node, given->fence);
+    if (reply && undone.value != 0) owners_.undone(who, node, undone);
+    if (given != nullptr) owners_.voted(who, node, given->fence);
     if (given == nullptr || !one.over(node)) return;
     door_->submit(node, {ask::release{owner.name, owner.owner, owner.mode, given->fence}},
                   later(time_.now(), options_.node_timeout), [](std::size_t, const auto&) {});
@@ -272,9 +272,9 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
         outcome.error().detail =
             fmt::format("'{}': {}", name, report_of(one.machine, labels_, options_.node_timeout));
     } else if (auto* seen = std::get_if<answer::busy>(&*outcome)) {
-        seen->look_after = places_.look_after(who, seen->look_after, one.machine.split());
+        seen->poll_after = owners_.poll_after(who, seen->poll_after, one.machine.split());
     } else if (std::holds_alternative<answer::granted>(*outcome)) {
-        places_.granted(who);
+        owners_.granted(who);
         return outcome;
     } else if (auto* kept = std::get_if<answer::renewed>(&*outcome)) {
         kept->clock.by = stepped_.exchange(duration::zero());
@@ -282,26 +282,26 @@ result<lease_reply> quorum_rounds::worded(round& one, result<lease_reply> outcom
                gone != nullptr && std::holds_alternative<ask::renew>(request)) {
         gone->clock.by = stepped_.exchange(duration::zero());
     }
-    if (std::holds_alternative<ask::acquire>(request)) places_.refused(who);
+    if (std::holds_alternative<ask::acquire>(request)) owners_.refused(who);
     return outcome;
 }
 
 // A push is a hint. What a node has missed, a look finds.
 void quorum_rounds::hear(std::size_t node, const lease_push& push) {
-    const auto* told = std::get_if<handed_over>(&push);
+    const auto* told = std::get_if<handed_off>(&push);
     if (told == nullptr) return;
-    const auto hint = places_.hear(node, told->owner);
+    const auto hint = owners_.hear(node, told->owner);
     if (!hint) return;
     if (hint->after == duration::zero()) return tell_waiter(told->owner);
     calls_->at(later(time_.now(), hint->after),
                [self = weak_from_this(), owner = told->owner, look = hint->look] {
                    const auto here = self.lock();
-                   if (here && here->places_.still_waits(owner, look)) here->tell_waiter(owner);
+                   if (here && here->owners_.still_waits(owner, look)) here->tell_waiter(owner);
                });
 }
 
 void quorum_rounds::tell_waiter(const owner_token& owner) {
-    if (tell_push_) tell_push_(handed_over{owner, {}, duration::zero()});
+    if (tell_push_) tell_push_(handed_off{owner, {}, duration::zero()});
 }
 
 }  // namespace holdfast::detail

@@ -93,7 +93,7 @@ private:
     const std::shared_ptr<quorum_nodes> door_;
     const std::shared_ptr<delayed_calls> calls_;
     const std::shared_ptr<quorum_cleanup> leavings_;
-    quorum_owners places_;
+    quorum_owners owners_;
     lease_store::push_handler tell_push_;
     std::atomic<duration> longest_seen_ = duration::zero();
     /// The clock of some node was set, by so much; nobody was told yet.

@@ -57,9 +57,9 @@ result<std::optional<answer::renewed>> lease_table::extend(const ask::renew& ask
     return answer::renewed{asked.ttl};
 }
 
-result<std::optional<answer::released>> lease_table::let_go(const ask::release& asked) {
+result<std::optional<answer::released>> lease_table::release_free(const ask::release& asked) {
     const std::array<value, 2> values{asked.name.value(), asked.owner.value()};
-    const auto done = db_.run(sentence::let_go, values, no_rows);
+    const auto done = db_.run(sentence::release_free, values, no_rows);
     if (!done) return std::unexpected(done.error());
     if (*done == 0) return std::optional<answer::released>();
     return answer::released{true};
@@ -74,12 +74,12 @@ result<std::optional<answer::busy>> lease_table::look(const ask::acquire& asked,
         const std::int64_t due = found.number(1);
         if (due <= now || found.number(4) - now < stale_place) return;
         const auto ahead = static_cast<std::uint32_t>(found.number(6));
-        std::int64_t after = std::min(due - now, longest_look);
+        std::int64_t after = std::min(due - now, longest_poll);
         if (found.number(7) > 0) {
-            after = std::min(after, pause_before_look(now - found.number(5), ahead));
+            after = std::min(after, pause_before_poll(now - found.number(5), ahead));
         }
         seen = answer::busy{
-            .look_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
+            .poll_after = std::chrono::microseconds(std::max<std::int64_t>(after, 1000)),
             .ahead = ahead,
             .ticket = {static_cast<std::uint64_t>(found.number(3))},
             .latest = {static_cast<std::uint64_t>(found.number(2))}};

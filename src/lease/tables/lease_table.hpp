@@ -25,7 +25,7 @@ public:
     [[nodiscard]] result<std::optional<answer::granted>> take(const ask::acquire& asked,
                                                               const listener_id& self);
     [[nodiscard]] result<std::optional<answer::renewed>> extend(const ask::renew& asked);
-    [[nodiscard]] result<std::optional<answer::released>> let_go(const ask::release& asked);
+    [[nodiscard]] result<std::optional<answer::released>> release_free(const ask::release& asked);
     [[nodiscard]] result<std::optional<answer::busy>> look(const ask::acquire& asked,
                                                            const listener_id& self);
 

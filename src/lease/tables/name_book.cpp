@@ -25,7 +25,7 @@ std::string_view word_for(const lease_mode& mode) {
 
 }  // namespace
 
-std::int64_t pause_before_look(std::int64_t waited, std::uint32_t ahead) {
+std::int64_t pause_before_poll(std::int64_t waited, std::uint32_t ahead) {
     constexpr std::int64_t shortest = 1'000;
     constexpr std::int64_t longest = 50'000;
     constexpr std::int64_t longest_behind = 500'000;
@@ -105,7 +105,7 @@ void name_book::resize(std::uint32_t permits) {
                                             .until = now_ + resized_for,
                                             .since = now_,
                                             .changed = true});
-    hand_over();
+    handoff();
 }
 
 std::uint32_t name_book::ahead_of(const party* waiter) const {
@@ -154,9 +154,9 @@ result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener
                                 asked.mode.permits, asked.name.value(), limit_for(asked.mode)));
     }
     if (asked.mode.type == lease_mode::kind::permit) keep_size();
-    const bool waits = asked.otherwise == ask::when_busy::stand_in_line;
+    const bool waits = asked.otherwise == ask::when_busy::join_queue;
     if (waits) {
-        join_line(asked, self);
+        join_queue(asked, self);
         const std::uint32_t ahead = ahead_of(find(asked.owner, stand::waits));
         if (ahead >= most_waiters) {
             find(asked.owner, stand::waits)->gone = true;
@@ -167,7 +167,7 @@ result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener
     if (asked.barge) {
         if (fits(asked.mode)) take(asked, self);
     } else {
-        hand_over(waits ? &asked : nullptr);
+        handoff(waits ? &asked : nullptr);
         if (!waits && !anyone(stand::waits) && fits(asked.mode)) take(asked, self);
     }
     if (const party* mine = find(asked.owner, stand::holds)) {
@@ -191,11 +191,11 @@ result<lease_reply> name_book::repeat(party& holder, const ask::acquire& asked) 
     holder.until = std::max(holder.until, now_ + micros(asked.ttl));
     holder.changed = true;
     const auto fence = static_cast<std::uint64_t>(holder.fence);
-    hand_over();
+    handoff();
     return answer::granted{{fence}, asked.ttl};
 }
 
-void name_book::join_line(const ask::acquire& asked, const listener_id& self) {
+void name_book::join_queue(const ask::acquire& asked, const listener_id& self) {
     party* mine = find(asked.owner, stand::waits);
     if (mine == nullptr) {
         std::int64_t last = 0;
@@ -244,8 +244,8 @@ bool name_book::offer(party& waiter) {
         return true;
     }
     if (waiter.claim == 0) {
-        left_to_line_ = true;
-        tell_to_look(waiter);
+        left_to_queue_ = true;
+        tell_to_poll(waiter);
         return false;
     }
     const std::int64_t claim =
@@ -260,7 +260,7 @@ bool name_book::offer(party& waiter) {
     return true;
 }
 
-void name_book::tell_to_look(const party& waiter) {
+void name_book::tell_to_poll(const party& waiter) {
     const auto owner = owner_token::parse(waiter.owner);
     if (!owner || hears_(waiter.listener) != hearing::here) return;
     notes_.push_back({waiter.listener, {*owner, {}, duration::zero()}});
@@ -268,7 +268,7 @@ void name_book::tell_to_look(const party& waiter) {
 
 // Who is next learns from its own look when the new lease is over. One that is shorter than the
 // time between two looks could begin and end unseen: then the next one is told to look.
-void name_book::hand_over(const ask::acquire* me) {
+void name_book::handoff(const ask::acquire* me) {
     bool brief = false;
     for (party& p : parties_) {
         if (p.gone || p.at != stand::waits) continue;
@@ -277,7 +277,7 @@ void name_book::hand_over(const ask::acquire* me) {
             continue;
         }
         if (!fits(p.mode)) {
-            if (brief) tell_to_look(p);
+            if (brief) tell_to_poll(p);
             return;
         }
         if (me != nullptr && p.owner == me->owner.value()) {
@@ -285,14 +285,14 @@ void name_book::hand_over(const ask::acquire* me) {
         } else if (!offer(p)) {
             return;
         }
-        brief = brief || (p.at == stand::holds && p.until < now_ + longest_look);
+        brief = brief || (p.at == stand::holds && p.until < now_ + longest_poll);
     }
 }
 
 answer::busy name_book::busy(const ask::acquire& asked, const listener_id& self) {
     const party* mine = find(asked.owner, stand::waits);
     const std::uint32_t ahead = ahead_of(mine);
-    std::int64_t due = now_ + longest_look;
+    std::int64_t due = now_ + longest_poll;
     bool woken = true;  // everybody before us will wake whoever is next
     for (const party& p : parties_) {
         const bool before = p.at == stand::holds ||
@@ -302,12 +302,12 @@ answer::busy name_book::busy(const ask::acquire& asked, const listener_id& self)
         if (p.listener.process != self.process) woken = false;
     }
     // One that barges was told, and may not come: nobody wakes those behind it.
-    if (left_to_line_) woken = false;
+    if (left_to_queue_) woken = false;
     std::int64_t look = due - now_;
     if (!woken) {
-        look = std::min(look, pause_before_look(mine != nullptr ? now_ - mine->since : 0, ahead));
+        look = std::min(look, pause_before_poll(mine != nullptr ? now_ - mine->since : 0, ahead));
     }
-    return {.look_after = std::chrono::microseconds(std::max<std::int64_t>(look, 1000)),
+    return {.poll_after = std::chrono::microseconds(std::max<std::int64_t>(look, 1000)),
             .ahead = ahead,
             .ticket = {mine != nullptr ? static_cast<std::uint64_t>(mine->ticket) : 0},
             .latest = {static_cast<std::uint64_t>(top_)}};
@@ -330,7 +330,7 @@ lease_reply name_book::release(const ask::release& asked) {
         return answer::lost{past != nullptr ? past->reason : std::string()};
     }
     holder->gone = true;
-    hand_over();
+    handoff();
     return answer::released{true};
 }
 
@@ -339,7 +339,7 @@ lease_reply name_book::leave(const ask::leave& asked) {
     party* holder = find(asked.owner, stand::holds);
     if (waiter != nullptr) waiter->gone = true;
     if (holder != nullptr) holder->gone = true;
-    if (waiter != nullptr || holder != nullptr) hand_over();
+    if (waiter != nullptr || holder != nullptr) handoff();
     return answer::released{waiter != nullptr || holder != nullptr};
 }
 
@@ -374,12 +374,12 @@ std::uint32_t name_book::evict(std::string_view reason) {
         p.changed = true;
         ++count;
     }
-    hand_over();
+    handoff();
     return count;
 }
 
 void name_book::settle() {
-    hand_over();
+    handoff();
 }
 
 }  // namespace holdfast::sql

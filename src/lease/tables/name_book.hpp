@@ -24,7 +24,7 @@
 namespace holdfast::sql {
 
 /// A waiter that is never woken still looks this often, as on every engine.
-inline constexpr std::int64_t longest_look = 1'000'000;
+inline constexpr std::int64_t longest_poll = 1'000'000;
 
 inline std::int64_t micros(duration d) {
     return std::chrono::ceil<std::chrono::microseconds>(d).count();
@@ -72,7 +72,7 @@ struct party {
 /// To be told once the transaction is committed.
 struct note {
     listener_id to;
-    handed_over push;
+    handed_off push;
 };
 
 class name_book {
@@ -116,11 +116,11 @@ private:
     [[nodiscard]] bool anyone(stand at) const;
     [[nodiscard]] std::uint32_t ahead_of(const party* waiter) const;
     void drop_dead();
-    void join_line(const ask::acquire& asked, const listener_id& self);
+    void join_queue(const ask::acquire& asked, const listener_id& self);
     /// Gives the name along the line; `me` gets what it asked for instead of a claim.
-    void hand_over(const ask::acquire* me = nullptr);
+    void handoff(const ask::acquire* me = nullptr);
     bool offer(party& waiter);
-    void tell_to_look(const party& waiter);
+    void tell_to_poll(const party& waiter);
     void hold(party& who, std::int64_t until, std::int64_t spare);
     void take(const ask::acquire& asked, const listener_id& self);
     result<lease_reply> repeat(party& holder, const ask::acquire& asked);
@@ -132,11 +132,11 @@ private:
     std::vector<party> parties_;
     hearing_check hears_;
     std::vector<note> notes_;
-    bool left_to_line_ = false;  // one that barges was told: the name is the quickest one's
+    bool left_to_queue_ = false;  // one that barges was told: the name is the quickest one's
 };
 
 /// When a waiter looks again that nobody will wake: often while it has waited for a short time,
 /// less often the longer it has, and the further back it stands. Microseconds.
-[[nodiscard]] std::int64_t pause_before_look(std::int64_t waited, std::uint32_t ahead);
+[[nodiscard]] std::int64_t pause_before_poll(std::int64_t waited, std::uint32_t ahead);
 
 }  // namespace holdfast::sql

@@ -79,7 +79,7 @@ void sql_lease_store::on_push(push_handler handler) {
 result<turn::held> sql_lease_store::enter(time_point give_up) {
     if (detail::fork_generation() != generation_) {
         return fail(errc::invalid_argument,
-                    "this is a child of the process that opened the database: open it anew");
+                    "this is a child of the process that opened the database: open it again");
     }
     auto mine = turn_.enter(give_up);
     if (!mine) {
@@ -153,6 +153,12 @@ void sql_lease_store::serve_batch(std::span<const lease_request> requests,
 
 result<lease_reply> sql_lease_store::serve(const lease_request& request, bool in_transaction) {
     if (const auto why = unfit(request)) return std::unexpected(*why);
+    auto answer = decide(request, in_transaction);
+    keep_note(request, answer);
+    return answer;
+}
+
+result<lease_reply> sql_lease_store::decide(const lease_request& request, bool in_transaction) {
     auto quick = serve_quickly(request);
     if (!quick) return std::unexpected(std::move(quick.error()));
     if (*quick) return std::move(**quick);
@@ -167,20 +173,20 @@ result<std::optional<lease_reply>> sql_lease_store::serve_quickly(const lease_re
         if (!*answer) return std::optional<lease_reply>();
         return std::optional<lease_reply>(std::move(**answer));
     };
-    return std::visit(detail::overloaded{
-                          [&](const ask::acquire& asked) -> outcome {
-                              if (asked.ticket.value != 0) {
-                                  return asked.barge ? outcome()
-                                                     : widened(table_.look(asked, listener_.id()));
-                              }
-                              if (asked.mode.type != lease_mode::kind::exclusive) return outcome();
-                              return widened(table_.take(asked, listener_.id()));
-                          },
-                          [&](const ask::renew& asked) { return widened(table_.extend(asked)); },
-                          [&](const ask::release& asked) { return widened(table_.let_go(asked)); },
-                          [&](const ask::leave&) { return outcome(); },
-                      },
-                      request);
+    return std::visit(
+        detail::overloaded{
+            [&](const ask::acquire& asked) -> outcome {
+                if (asked.ticket.value != 0) {
+                    return asked.barge ? outcome() : widened(table_.look(asked, listener_.id()));
+                }
+                if (asked.mode.type != lease_mode::kind::exclusive) return outcome();
+                return widened(table_.take(asked, listener_.id()));
+            },
+            [&](const ask::renew& asked) { return widened(table_.extend(asked)); },
+            [&](const ask::release& asked) { return widened(table_.release_free(asked)); },
+            [&](const ask::leave&) { return outcome(); },
+        },
+        request);
 }
 
 result<lease_reply> sql_lease_store::serve_fully(const lease_request& request) {
@@ -288,11 +294,38 @@ void sql_lease_store::write_introduction() {
     static_cast<void>(db_->run(sentence::forget_clients, old, [](const row&) {}));
 }
 
+// As the introduction: no request fails because of it.
+void sql_lease_store::keep_note(const lease_request& request, const result<lease_reply>& answer) {
+    const row_reader unread = [](const row&) {};
+    const auto forget = [&](const auto& ended) {
+        const std::array<value, 1> values{ended.owner.value()};
+        static_cast<void>(db_->run(sentence::drop_note, values, unread));
+    };
+    const auto write = [&](const auto& asked) {
+        const bool kept = answer && (std::holds_alternative<answer::granted>(*answer) ||
+                                     std::holds_alternative<answer::renewed>(*answer));
+        if (!asked.note.is_set() || !kept) return;
+        if (asked.note.value().empty()) return forget(asked);
+        const std::array<value, 3> values{asked.owner.value(), asked.note.value(),
+                                          micros(asked.ttl)};
+        static_cast<void>(db_->run(sentence::put_note, values, unread));
+    };
+    std::visit(detail::overloaded{
+                   [&](const ask::acquire& asked) { write(asked); },
+                   [&](const ask::renew& asked) { write(asked); },
+                   [&](const auto& ended) {
+                       if (ended.has_note) forget(ended);
+                   },
+               },
+               request);
+}
+
 void sql_lease_store::sweep_some() {
     const time_point now = clock_.now();
     if (swept_ == time_point::min()) swept_ = now;
     if (now - swept_ < sweep_pause) return;
     swept_ = now;
+    static_cast<void>(db_->run(sentence::forget_notes, {}, [](const row&) {}));
     static_cast<void>(sweep_next(sweep_size));
 }
 

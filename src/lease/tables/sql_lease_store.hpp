@@ -85,6 +85,8 @@ private:
     [[nodiscard]] hearing hears(const listener_id& id);
     [[nodiscard]] std::vector<note> take_notes();
     void write_introduction();
+    void keep_note(const lease_request& request, const result<lease_reply>& answer);
+    [[nodiscard]] result<lease_reply> decide(const lease_request& request, bool in_transaction);
     void sweep_some();
     [[nodiscard]] result<bool> sweep_next(std::int64_t most);
 

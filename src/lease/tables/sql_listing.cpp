@@ -33,6 +33,14 @@ public:
         return seen_.emplace(id, std::move(found)).first->second;
     }
 
+    std::string note_of(const std::string& owner) {
+        std::string found;
+        const std::array<value, 1> values{owner};
+        static_cast<void>(db_.run(sentence::read_note, values,
+                                  [&](const row& one) { found = std::string(one.text(0)); }));
+        return found;
+    }
+
 private:
     connection& db_;
     std::map<std::string, client_label> seen_;
@@ -52,7 +60,8 @@ void add_holder(lease_info& info, const party& p, std::int64_t now, label_reader
                             .fence = {static_cast<std::uint64_t>(p.fence)},
                             .remaining = remaining,
                             .permits = p.mode.permits,
-                            .client = p.owner.substr(0, 12)});
+                            .client = p.owner.substr(0, 12),
+                            .note = labels.note_of(p.owner)});
 }
 
 lease_info described(const std::string& name, std::int64_t now, std::vector<party> all,
@@ -66,10 +75,10 @@ lease_info described(const std::string& name, std::int64_t now, std::vector<part
         if (p.at == stand::holds) add_holder(info, p, now, labels);
         if (p.at != stand::waits) continue;
         ++info.waiters;
-        info.line.push_back({.who = labels.of(p.owner),
-                             .since = at(p.since),
-                             .mode = p.mode,
-                             .client = p.owner.substr(0, 12)});
+        info.queue.push_back({.who = labels.of(p.owner),
+                              .since = at(p.since),
+                              .mode = p.mode,
+                              .client = p.owner.substr(0, 12)});
     }
     if (info.mode.permits == 0) info.mode = {};
     const auto size = std::ranges::find(all, stand::resized, &party::at);
@@ -126,7 +135,7 @@ result<std::vector<lease_info>> sql_lease_store::list(std::string_view prefix, t
     if (!infos) return infos;
     std::erase_if(*infos, [](const lease_info& info) { return info.holders.empty(); });
     for (lease_info& info : *infos) {
-        info.line.clear();
+        info.queue.clear();
         info.resized.reset();
     }
     return infos;
@@ -141,7 +150,7 @@ result<std::optional<lease_info>> sql_lease_store::inspect(const lock_name& name
     auto infos = read_infos(*db_, name.value(), before);
     if (!infos) return std::unexpected(std::move(infos.error()));
     for (lease_info& info : *infos) {
-        if (info.holders.empty() && info.line.empty()) continue;
+        if (info.holders.empty() && info.queue.empty()) continue;
         return std::optional<lease_info>(std::move(info));
     }
     return std::optional<lease_info>();

@@ -37,7 +37,7 @@ SET expires = CASE WHEN expires > {now} + ?3 THEN expires ELSE {now} + ?3 END
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
 
 // Ends the owner's lease, if nobody else is there and the row's fences are past.
-constexpr std::string_view let_go = R"(
+constexpr std::string_view release_free = R"(
 DELETE FROM holdfast_names
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now} AND top < {now})";
 
@@ -105,6 +105,17 @@ SELECT {now}, name, expires, top FROM holdfast_names WHERE name > ?1 ORDER BY na
 
 constexpr std::string_view forget_clients = "DELETE FROM holdfast_clients WHERE seen < {now} - ?1";
 
+// Kept for ?3 from now, and forgotten some time after.
+constexpr std::string_view put_note = R"(
+INSERT INTO holdfast_notes (owner, note, until) VALUES (?1, ?2, {now} + ?3)
+ON CONFLICT (owner) DO UPDATE SET note = excluded.note, until = excluded.until)";
+
+constexpr std::string_view drop_note = "DELETE FROM holdfast_notes WHERE owner = ?1";
+
+constexpr std::string_view read_note = "SELECT note FROM holdfast_notes WHERE owner = ?1";
+
+constexpr std::string_view forget_notes = "DELETE FROM holdfast_notes WHERE until < {now}";
+
 // A key's image, when it expires (Unix ms, -1: never), and its version.
 constexpr std::string_view load_key =
     "SELECT image, expires_ms, version FROM holdfast_keys WHERE name = ?1";
@@ -168,6 +179,11 @@ CREATE TABLE holdfast_clients (
     program TEXT NOT NULL,
     seen BIGINT NOT NULL){by_key})"),
         table(R"(
+CREATE TABLE holdfast_notes (
+    owner {name} NOT NULL PRIMARY KEY,
+    note TEXT NOT NULL,
+    until BIGINT NOT NULL){by_key})"),
+        table(R"(
 CREATE TABLE holdfast_keys (
     name BLOB NOT NULL PRIMARY KEY,
     image BLOB NOT NULL,
@@ -179,9 +195,10 @@ CREATE TABLE holdfast_keys (
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     constexpr std::array<std::string_view, sentence_count> texts{
-        take,           extend,    let_go,     look,       gate,      put_gate,  drop_gate,
-        parties,        put_party, drop_party, list_gates, introduce, client,    sweep,
-        forget_clients, load_key,  all_keys,   put_key,    drop_key,  sweep_keys};
+        take,         extend,   release_free,   look,       gate,       put_gate,
+        drop_gate,    parties,  put_party,      drop_party, list_gates, introduce,
+        client,       sweep,    forget_clients, put_note,   drop_note,  read_note,
+        forget_notes, load_key, all_keys,       put_key,    drop_key,   sweep_keys};
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now),

@@ -18,7 +18,7 @@ enum class sentence : std::uint8_t {
     // nobody waits for.
     take,
     extend,
-    let_go,
+    release_free,
     look,  // of a waiter, when nothing has happened
     // The full way, in a transaction: load, decide in a name_book, write back.
     gate,
@@ -34,6 +34,11 @@ enum class sentence : std::uint8_t {
     // Keeping the tables small.
     sweep,
     forget_clients,
+    // What holders say of themselves.
+    put_note,
+    drop_note,
+    read_note,
+    forget_notes,
     // Keys, for an engine that carries out commands on them.
     load_key,
     all_keys,
@@ -44,7 +49,7 @@ enum class sentence : std::uint8_t {
 inline constexpr std::size_t sentence_count = static_cast<std::size_t>(sentence::sweep_keys) + 1;
 
 /// The version of the tables. Another one is refused.
-inline constexpr int schema_version = 2;
+inline constexpr int schema_version = 3;
 
 /// What makes the tables in an empty database.
 [[nodiscard]] std::vector<std::string> schema(const dialect& words);

@@ -184,7 +184,7 @@ TEST_P(command_seam, submit_copies_the_command_before_it_returns) {
     EXPECT_EQ(ask("GET", key("k")), reply::string(std::string(1000, 'v')));
 }
 
-TEST_P(command_seam, submit_hands_over_an_error_reply_as_a_reply) {
+TEST_P(command_seam, submit_returns_an_error_reply_as_a_reply) {
     std::promise<result<reply>> done;
     engine_->submit(words("GET"), soon(), [&](result<reply> r) { done.set_value(std::move(r)); });
     auto future = done.get_future();

@@ -56,6 +56,23 @@ TEST_P(asio_promise, coroutines_exclude_each_other_and_stay_on_their_thread) {
     EXPECT_TRUE(is_free());
 }
 
+TEST_P(asio_promise, a_coroutine_may_leave_a_note) {
+    std::string shown;
+    const auto task = [&]() -> asio::awaitable<void> {
+        auto held = co_await async_acquire(one.mutex("job"),
+                                           {.ttl = ttl, .wait = 0s, .note = "from a coroutine"},
+                                           asio::use_awaitable);
+        wait_for("the note", [&] {
+            shown = two.inspect("job").value().value().holders.at(0).note;
+            return !shown.empty();
+        });
+        co_await async_release(std::move(*held), asio::use_awaitable);
+    };
+    asio::co_spawn(context, task(), asio::detached);
+    context.run();
+    EXPECT_EQ(shown, "from a coroutine");
+}
+
 TEST_P(asio_promise, coroutines_share_and_take_permits) {
     if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "allowed: exclusive leases only";
     int reading = 0;

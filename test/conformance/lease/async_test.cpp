@@ -57,9 +57,9 @@ TEST_P(async_promise, a_waiter_is_woken_by_the_release_without_looking) {
     auto waiter = acquire(two, options(forever));
     wait_for_waiters(1);
     ASSERT_TRUE(release(std::move(held)).get());
-    const auto next = waiter.get().value();  // on virtual time nothing but the hand-over wakes it
+    const auto next = waiter.get().value();  // on virtual time nothing but the handoff wakes it
     EXPECT_GT(next.fence(), first);
-    EXPECT_EQ(two.statistics().handed_over, two.can().fair ? 1U : 0U);
+    EXPECT_EQ(two.statistics().handed_off, two.can().fair ? 1U : 0U);
 }
 
 TEST_P(async_promise, blocking_and_asynchronous_waiters_of_one_client_stand_in_one_line) {

@@ -89,6 +89,66 @@ TEST_P(introspection,
     EXPECT_LT(*known().since, before + 1s) << "when it was taken, not when it was renewed";
 }
 
+TEST_P(introspection, the_words_of_a_holder_are_shown_to_whoever_looks) {
+    auto with_note = options();
+    with_note.note = "migrating shard 7";
+    auto held = one.mutex("job").acquire(with_note).value();
+    const auto note = [&] { return two.inspect("job").value().value().holders.at(0).note; };
+    wait_for("the note", [&] { return note() == "migrating shard 7"; });
+    EXPECT_EQ(two.list("job").value().at(0).holders.at(0).note, "migrating shard 7");
+    wait_for_renewal(one);
+    bed->pass(ttl / 2);
+    wait_for_renewal(one);
+    bed->pass(ttl / 2);
+    EXPECT_EQ(note(), "migrating shard 7") << "it lives as long as the lease";
+    EXPECT_TRUE(std::move(held).release());
+    const auto next = take(two);
+    EXPECT_EQ(note(), "") << "it was not the next holder's";
+}
+
+TEST_P(introspection, words_of_one_that_was_handed_the_name_are_shown) {
+    auto first = take(one);
+    auto waits = in_line([&] {
+        auto with_note = options(forever);
+        with_note.note = "next in line";
+        return two.mutex("job").acquire(with_note);
+    });
+    EXPECT_TRUE(std::move(first).release());
+    const auto held = waits.get().value();
+    wait_for("the note", [&] {
+        return one.inspect("job").value().value().holders.at(0).note == "next in line";
+    });
+}
+
+TEST_P(introspection, each_of_several_holders_has_words_of_its_own) {
+    if (!one.can().shared) GTEST_SKIP() << "allowed: exclusive leases only";
+    auto with_note = options();
+    with_note.note = "reads";
+    const auto a = one.shared_mutex("page").acquire_shared(with_note).value();
+    with_note.note = "reads too";
+    const auto b = two.shared_mutex("page").acquire_shared(with_note).value();
+    const auto c = two.shared_mutex("page").acquire_shared(options()).value();
+    std::vector<std::string> seen;
+    wait_for("the notes", [&] {
+        seen.clear();
+        const auto page = one.inspect("page").value().value();
+        for (const auto& who : page.holders) seen.push_back(who.note);
+        return std::ranges::count(seen, "") == 1;
+    });
+    EXPECT_THAT(seen, testing::UnorderedElementsAre("reads", "reads too", ""));
+}
+
+TEST_P(introspection, words_that_are_no_short_text_are_refused) {
+    auto with_note = options();
+    for (const std::string& bad :
+         {std::string(), std::string("two\nlines"), std::string("\xff"), std::string(257, 'a')}) {
+        with_note.note = bad;
+        EXPECT_EQ(one.mutex("job").try_acquire(with_note).error(), errc::invalid_argument);
+    }
+    with_note.note = std::string(256, 'a');
+    EXPECT_TRUE(one.mutex("job").try_acquire(with_note));
+}
+
 TEST_P(introspection, a_reader_or_a_permit_is_known_for_what_it_is_also_if_it_is_alone) {
     if (!one.can().shared || !one.can().permits) GTEST_SKIP() << "allowed: exclusive leases only";
     const auto reader = one.shared_mutex("page").acquire_shared(options()).value();
@@ -121,7 +181,7 @@ TEST_P(introspection, a_listing_tells_the_same_of_every_name_with_the_prefix) {
     EXPECT_TRUE(seen[0].mine());
     EXPECT_FALSE(seen[1].mine());
     expect_this_process(seen[1].holders[0].who);
-    EXPECT_TRUE(seen[0].line.empty()) << "only inspect() tells the line";
+    EXPECT_TRUE(seen[0].queue.empty()) << "only inspect() tells the line";
 }
 
 TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
@@ -131,16 +191,16 @@ TEST_P(introspection, those_who_wait_are_told_in_the_order_of_coming) {
     auto third = wait_in_line_and_release(three);
     wait_for("labels", [&] {
         const auto seen = one.inspect("job").value().value();
-        return seen.line.size() == 2 && seen.line[0].who.pid != 0 && seen.line[1].who.pid != 0;
+        return seen.queue.size() == 2 && seen.queue[0].who.pid != 0 && seen.queue[1].who.pid != 0;
     });
     const auto seen = one.inspect("job").value().value();
     EXPECT_TRUE(seen.mine());
     EXPECT_EQ(seen.waiters, 2U);
-    expect_this_process(seen.line[0].who);
-    ASSERT_TRUE(seen.line[0].since && seen.line[1].since);
-    EXPECT_LE(*seen.line[0].since, *seen.line[1].since);
+    expect_this_process(seen.queue[0].who);
+    ASSERT_TRUE(seen.queue[0].since && seen.queue[1].since);
+    EXPECT_LE(*seen.queue[0].since, *seen.queue[1].since);
     const auto place_of = [](client& who) {
-        const auto line = who.inspect("job").value().value().line;
+        const auto line = who.inspect("job").value().value().queue;
         EXPECT_EQ(std::ranges::count(line, true, &waiter_info::mine), 1);
         return std::ranges::find(line, true, &waiter_info::mine) - line.begin();
     };
@@ -163,10 +223,10 @@ TEST_P(introspection, a_holder_that_is_evicted_learns_it_with_the_reason_at_its_
     bed->pass(ttl / 3 + 1ms);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.status(), lease_status::lost);
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "deploy of the 12th");
     EXPECT_EQ(one.statistics().lost, 1U);
-    EXPECT_EQ(one.statistics().lost_by_reason.broken, 1U);
+    EXPECT_EQ(one.statistics().lost_by_reason.evicted, 1U);
 }
 
 TEST_P(introspection, evicting_hands_the_name_to_the_next_in_line_with_a_larger_fence) {
@@ -190,7 +250,7 @@ TEST_P(introspection, a_holder_that_listens_learns_of_its_eviction_without_a_ren
     const auto held = waits.get().value();  // by waiting it has come to listen
     EXPECT_EQ(two.evict("job", "make room"), 1U);
     wait_for("the news", [&] { return held.lost().stop_requested(); });
-    EXPECT_EQ(held.reason(), loss_reason::broken);
+    EXPECT_EQ(held.reason(), loss_reason::evicted);
     EXPECT_EQ(held.loss_text(), "make room");
 }
 
@@ -240,7 +300,7 @@ TEST_P(introspection, an_observer_hears_why_a_lease_was_broken) {
     });
     EXPECT_EQ(heard[0].text, "second");
     EXPECT_EQ(heard[1].text, "first");
-    EXPECT_EQ(heard[1].reason, loss_reason::broken);
+    EXPECT_EQ(heard[1].reason, loss_reason::evicted);
 }
 
 HOLDFAST_ON_EVERY_ENGINE(introspection);

@@ -94,7 +94,7 @@ TEST_P(loss_promise, a_lease_that_the_engine_forgot_is_lost_at_the_next_renewal)
     bed->pass(ttl / 3 + 1ms);
     wait_for("the loss", [&] { return told.load(); });
     EXPECT_EQ(held.status(), lease_status::lost);
-    EXPECT_EQ(held.reason(), loss_reason::taken);
+    EXPECT_EQ(held.reason(), loss_reason::missing);
     EXPECT_EQ(one.statistics().lost, 1U);
 }
 

@@ -28,7 +28,7 @@ protected:
     }
 
     result<lease_reply> ask_for(party& who, const owner_token& owner, const lease_mode& mode,
-                                when otherwise = when::refuse, line_ticket ticket = {}) {
+                                when otherwise = when::refuse, queue_ticket ticket = {}) {
         return who.send(ask::acquire{.name = job,
                                      .owner = owner,
                                      .mode = mode,
@@ -43,8 +43,8 @@ protected:
         return fence(ask_for(who, owner, mode));
     }
     answer::busy waits(party& who, const owner_token& owner, const lease_mode& mode,
-                       line_ticket ticket = {}) {
-        const auto reply = ask_for(who, owner, mode, when::stand_in_line, ticket);
+                       queue_ticket ticket = {}) {
+        const auto reply = ask_for(who, owner, mode, when::join_queue, ticket);
         if (!busy(reply)) {
             ADD_FAILURE() << "expected a place in line";
             return {};
@@ -70,8 +70,8 @@ protected:
     /// Those told that they hold it now, as soon as there are so many.
     std::vector<owner_token> told(party& who, std::size_t count) {
         std::vector<owner_token> all;
-        wait_for("hand-overs", [&] {
-            for (const handed_over& given : who.heard()) all.push_back(given.owner);
+        wait_for("handoffs", [&] {
+            for (const handed_off& given : who.heard()) all.push_back(given.owner);
             return all.size() >= count;
         });
         EXPECT_EQ(all.size(), count);

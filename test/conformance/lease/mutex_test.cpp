@@ -78,10 +78,10 @@ TEST_P(mutex_promise, a_waiter_is_woken_by_the_release_without_looking) {
                              [&] { return two.mutex("job").acquire(options(forever)).value(); });
     wait_for_waiters(1);
     ASSERT_TRUE(std::move(held).release());
-    const auto next = waiter.get();  // on virtual time nothing but the hand-over can wake it
+    const auto next = waiter.get();  // on virtual time nothing but the handoff can wake it
     EXPECT_GT(next.fence(), first);
     EXPECT_TRUE(next.held());
-    EXPECT_EQ(two.statistics().handed_over, two.can().fair ? 1U : 0U);
+    EXPECT_EQ(two.statistics().handed_off, two.can().fair ? 1U : 0U);
 }
 
 TEST_P(mutex_promise, clients_are_served_first_come_first_served) {

@@ -104,8 +104,8 @@ TEST_P(observer_promise, how_a_waiter_got_its_lease_is_told) {
     std::ranges::sort(all);  // a release and the grant that it makes happen at once
     // At most servers of a quorum the release may come before the waiter: then nobody was there.
     const bool overtaken = !two.can().fair && all.at(1) == all.at(0);
-    const std::string looked = overtaken ? "at_once" : "looked";
-    const std::string told = two.can().fair ? "handed_over" : looked;
+    const std::string looked = overtaken ? "at_once" : "polled";
+    const std::string told = two.can().fair ? "handed_off" : looked;
     EXPECT_THAT(
         all, ElementsAre("acquired job at_once", "acquired job " + told, "acquired job passed_on",
                          "released job", "released job", "released job"));
@@ -167,10 +167,11 @@ TEST_P(observer_promise, every_reason_of_a_loss_is_told_and_counted_apart) {
     live_through(ttl / 2, watched);
     wait_to_hear(2);
     watched.close();
-    EXPECT_THAT(heard(), testing::UnorderedElementsAre(
-                             "lost forgotten taken", "lost endless max_hold", "lost kept closed"));
+    EXPECT_THAT(heard(),
+                testing::UnorderedElementsAre("lost forgotten missing", "lost endless max_hold",
+                                              "lost kept closed"));
     const auto lost = watched.statistics().lost_by_reason;
-    EXPECT_EQ(lost.taken, 1U);
+    EXPECT_EQ(lost.missing, 1U);
     EXPECT_EQ(lost.max_hold, 1U);
     EXPECT_EQ(lost.closed, 1U);
     EXPECT_EQ(watched.statistics().lost, 3U);
@@ -250,7 +251,7 @@ TEST_P(observer_promise, a_listener_hears_of_its_own_lease_alone) {
     bed->forget("job");
     bed->pass(ttl / 2);
     wait_to_hear(6);
-    EXPECT_EQ(heard().back(), "lost job taken");
+    EXPECT_EQ(heard().back(), "lost job missing");
 }
 
 HOLDFAST_ON_EVERY_ENGINE(observer_promise);

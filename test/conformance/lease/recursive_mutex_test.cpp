@@ -80,7 +80,7 @@ TEST_P(recursive_promise, a_lost_lease_is_lost_at_every_level_and_cannot_be_acqu
     bed->pass(ttl / 3 + 1ms);
     wait_for("the loss", [&] { return !inner.held(); });
     EXPECT_FALSE(outer.held());
-    EXPECT_EQ(outer.shared().reason(), loss_reason::taken);
+    EXPECT_EQ(outer.shared().reason(), loss_reason::missing);
     const auto again = inner.acquire_again();
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error(), errc::lease_lost);

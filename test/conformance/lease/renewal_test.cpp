@@ -44,7 +44,7 @@ TEST_P(renewal_promise, a_lease_without_renewal_learns_that_it_is_gone_before_it
     bed->forget("job");
     bed->pass(ttl / 2);
     wait_for("lost() to fire", [&] { return held.lost().stop_requested(); });
-    EXPECT_EQ(held.reason(), loss_reason::taken);
+    EXPECT_EQ(held.reason(), loss_reason::missing);
 }
 
 TEST_P(renewal_promise, a_lease_without_renewal_that_was_waited_for_runs_for_the_whole_ttl) {
@@ -93,7 +93,7 @@ TEST_P(renewal_promise, a_renewal_of_what_is_gone_is_told_and_is_a_loss) {
     auto held = take(one);
     bed->forget("job");
     EXPECT_EQ(held.renew().error(), errc::lease_lost);
-    EXPECT_EQ(held.reason(), loss_reason::taken);
+    EXPECT_EQ(held.reason(), loss_reason::missing);
     wait_for("lost() to fire", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.renew().error(), errc::lease_lost);
     EXPECT_FALSE(std::move(held).release());
@@ -127,7 +127,8 @@ TEST_P(renewal_promise, a_margin_for_drift_is_taken_off_and_renewed_in_time) {
     const auto held = one.mutex("job").acquire({.ttl = ttl, .wait = 0s, .drift = ttl / 2}).value();
     EXPECT_LE(held.remaining(), ttl / 2 - 2ms);
     EXPECT_GT(held.remaining(), ttl / 4);
-    live_through(2 * ttl, one);
+    // The engine's lease says little here: it runs on for as long as the holder gives up.
+    live_through(2 * ttl, one, [&] { return held.remaining() > ttl / 3 ? ttl : 0s; });
     EXPECT_TRUE(held.held());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a holder blocks that is gone: for its ttl, also if it had the name by a hand-over, and
+// How long a holder blocks that is gone: for its ttl, also if it had the name by a handoff, and
 // also if the first in line is stopped.
 #include "conformance/lease/seam_fixture.hpp"
 
@@ -20,8 +20,8 @@ protected:
     void SetUp() override {
         const lock_name warm = *lock_name::make("warm");
         ASSERT_TRUE(granted(one.acquire(warm, a)));
-        one.stand_in_line(warm, b);
-        two.stand_in_line(warm, c);
+        one.join_queue(warm, b);
+        two.join_queue(warm, c);
         EXPECT_TRUE(one.leave(warm, b));
         EXPECT_TRUE(two.leave(warm, c));
         EXPECT_TRUE(one.leave(warm, a));
@@ -34,30 +34,30 @@ protected:
         return asked;
     }
     duration stand(party& where, const owner_token& who, duration lasts) {
-        const auto said = where.send(wanted(who, lasts, ask::when_busy::stand_in_line));
-        return busy(said) ? std::get<answer::busy>(*said).look_after : duration::zero();
+        const auto said = where.send(wanted(who, lasts, ask::when_busy::join_queue));
+        return busy(said) ? std::get<answer::busy>(*said).poll_after : duration::zero();
     }
 
     /// Waits as a client does: looks when the engine said so, or tells it to. Answers how long it
     /// took from `since` until the name was granted.
-    duration wait_as_a_client(party& where, const owner_token& who, duration look_after,
+    duration wait_as_a_client(party& where, const owner_token& who, duration poll_after,
                               time_point since) {
-        time_point look = bed->time().now() + look_after;
+        time_point look = bed->time().now() + poll_after;
         for (;;) {
             const time_point now = bed->time().now();
             const bool told = std::ranges::any_of(
-                where.heard(), [&](const handed_over& push) { return push.owner == who; });
+                where.heard(), [&](const handed_off& push) { return push.owner == who; });
             if (told || now >= look) {
-                const auto said = where.send(wanted(who, ttl, ask::when_busy::stand_in_line));
+                const auto said = where.send(wanted(who, ttl, ask::when_busy::join_queue));
                 if (granted(said)) return bed->time().now() - since;
-                look = now + std::get<answer::busy>(said.value()).look_after;
+                look = now + std::get<answer::busy>(said.value()).poll_after;
             }
             bed->pass(step);
         }
     }
 };
 
-TEST_P(lease_seam_dead_holder, blocks_for_its_ttl_after_a_hand_over) {
+TEST_P(lease_seam_dead_holder, blocks_for_its_ttl_after_a_handoff) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     ASSERT_GT(stand(one, b, brief), 0s);
     const duration look = stand(two, c, ttl);
@@ -66,7 +66,7 @@ TEST_P(lease_seam_dead_holder, blocks_for_its_ttl_after_a_hand_over) {
     const time_point since = bed->time().now();
     if (!fair()) {
         ASSERT_EQ(one.next_push().owner, b);
-        ASSERT_TRUE(granted(one.send(wanted(b, brief, ask::when_busy::stand_in_line))));
+        ASSERT_TRUE(granted(one.send(wanted(b, brief, ask::when_busy::join_queue))));
     }
     const duration took = wait_as_a_client(two, c, look, since);
     EXPECT_LT(took, brief + late);

@@ -21,7 +21,7 @@ class party {
 public:
     explicit party(testbed& bed) : bed_(bed), store_(bed.make_store()) {
         store_->on_push([box = box_](const lease_push& push) {
-            if (const auto* given = std::get_if<handed_over>(&push)) {
+            if (const auto* given = std::get_if<handed_off>(&push)) {
                 const std::scoped_lock guard(box->mutex);
                 box->given.push_back(*given);
             }
@@ -35,12 +35,12 @@ public:
     }
     result<lease_reply> acquire(const lock_name& name, const owner_token& owner,
                                 ask::when_busy otherwise = ask::when_busy::refuse,
-                                line_ticket ticket = {}) {
+                                queue_ticket ticket = {}) {
         return send(ask::acquire{name, owner, {}, bed_.ttl(), otherwise, ticket, 0});
     }
-    answer::busy stand_in_line(const lock_name& name, const owner_token& owner,
-                               line_ticket ticket = {}) {
-        const auto reply = acquire(name, owner, ask::when_busy::stand_in_line, ticket);
+    answer::busy join_queue(const lock_name& name, const owner_token& owner,
+                            queue_ticket ticket = {}) {
+        const auto reply = acquire(name, owner, ask::when_busy::join_queue, ticket);
         if (!reply || !std::holds_alternative<answer::busy>(*reply)) {
             ADD_FAILURE() << "expected a place in line";
             return {};
@@ -61,15 +61,15 @@ public:
     }
 
     /// The pushes heard so far; empties the box.
-    std::vector<handed_over> heard() {
+    std::vector<handed_off> heard() {
         const std::scoped_lock guard(box_->mutex);
-        std::vector<handed_over> all(box_->given.begin(), box_->given.end());
+        std::vector<handed_off> all(box_->given.begin(), box_->given.end());
         box_->given.clear();
         return all;
     }
-    handed_over next_push() {
-        std::vector<handed_over> all;
-        wait_for("a hand-over", [&] { return !(all = heard()).empty(); });
+    handed_off next_push() {
+        std::vector<handed_off> all;
+        wait_for("a handoff", [&] { return !(all = heard()).empty(); });
         EXPECT_TRUE(all.size() == 1 || !store_->can().fair) << all.size();
         return all.front();
     }
@@ -78,7 +78,7 @@ public:
 private:
     struct mailbox {
         std::mutex mutex;
-        std::deque<handed_over> given;
+        std::deque<handed_off> given;
     };
     testbed& bed_;
     std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();

@@ -14,8 +14,8 @@ class lease_seam_line : public lease_seam {};
 TEST_P(lease_seam_line, hands_a_released_name_to_the_first_in_line_and_wakes_nobody_else) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     const auto held = one.acquire(job, a);
-    two.stand_in_line(job, b);
-    one.stand_in_line(job, c);
+    two.join_queue(job, b);
+    one.join_queue(job, c);
     ASSERT_TRUE(one.release(job, a));
     const auto push = two.next_push();
     EXPECT_EQ(push.owner, b);
@@ -30,23 +30,23 @@ TEST_P(lease_seam_line, hands_a_released_name_to_the_first_in_line_and_wakes_nob
 TEST_P(lease_seam_line, keeps_a_place_by_looking_again) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    const auto place = one.stand_in_line(job, b);
-    two.stand_in_line(job, c);
+    const auto place = one.join_queue(job, b);
+    two.join_queue(job, c);
     for (int i = 0; i < 6; ++i) {
         bed->pass(1s);
         ASSERT_TRUE(one.renew(job, a));
-        EXPECT_EQ(one.stand_in_line(job, b, place.ticket).ahead, 0U);
-        EXPECT_EQ(two.stand_in_line(job, c).ahead, 1U);
+        EXPECT_EQ(one.join_queue(job, b, place.ticket).ahead, 0U);
+        EXPECT_EQ(two.join_queue(job, c).ahead, 1U);
     }
 }
 
 TEST_P(lease_seam_line, passes_over_a_waiter_that_has_not_looked_for_some_seconds) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    one.stand_in_line(job, b);
+    one.join_queue(job, b);
     for (int i = 0; i < 4; ++i) {
         bed->pass(1s);
         ASSERT_TRUE(one.renew(job, a));
-        two.stand_in_line(job, c);
+        two.join_queue(job, c);
     }
     ASSERT_TRUE(one.release(job, a));
     EXPECT_EQ(two.next_push().owner, c);
@@ -57,9 +57,9 @@ TEST_P(lease_seam_line, passes_over_a_waiter_whose_client_is_gone_at_once) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     {
         party gone(*bed);
-        gone.stand_in_line(job, b);
+        gone.join_queue(job, b);
     }
-    two.stand_in_line(job, c);
+    two.join_queue(job, c);
     ASSERT_TRUE(one.release(job, a));
     EXPECT_EQ(two.next_push().owner, c);
 }
@@ -67,34 +67,34 @@ TEST_P(lease_seam_line, passes_over_a_waiter_whose_client_is_gone_at_once) {
 TEST_P(lease_seam_line, gives_back_its_place_to_a_waiter_that_the_engine_forgot) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    const auto early = one.stand_in_line(job, b);
+    const auto early = one.join_queue(job, b);
     for (int i = 0; i < 4; ++i) {
         bed->pass(1s);
         ASSERT_TRUE(one.renew(job, a));
-        if (i > 0) two.stand_in_line(job, c);
+        if (i > 0) two.join_queue(job, c);
     }
-    EXPECT_EQ(one.stand_in_line(job, b, early.ticket).ahead, 0U);
-    EXPECT_EQ(two.stand_in_line(job, c).ahead, 1U);
+    EXPECT_EQ(one.join_queue(job, b, early.ticket).ahead, 0U);
+    EXPECT_EQ(two.join_queue(job, c).ahead, 1U);
 }
 
 TEST_P(lease_seam_line, tells_the_head_to_look_when_a_dead_holders_time_is_over) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     const duration rest = std::min<duration>(ttl / 3, 900ms);  // before it would look anyway
     bed->pass(ttl - rest);
-    const auto head = two.stand_in_line(job, b);
-    EXPECT_LE(head.look_after, rest + 50ms);  // a slow server of a quorum granted it later
-    bed->pass(head.look_after);
-    EXPECT_TRUE(granted(two.acquire(job, b, ask::when_busy::stand_in_line, head.ticket)));
+    const auto head = two.join_queue(job, b);
+    EXPECT_LE(head.poll_after, rest + 50ms);  // a slow server of a quorum granted it later
+    bed->pass(head.poll_after);
+    EXPECT_TRUE(granted(two.acquire(job, b, ask::when_busy::join_queue, head.ticket)));
 }
 
 TEST_P(lease_seam_line, lets_any_waiters_look_help_the_head) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     bed->pass(ttl - 500ms);
-    two.stand_in_line(job, b);
-    one.stand_in_line(job, c);
+    two.join_queue(job, b);
+    one.join_queue(job, c);
     bed->pass(505ms);
-    EXPECT_TRUE(busy(one.acquire(job, c, ask::when_busy::stand_in_line)));
+    EXPECT_TRUE(busy(one.acquire(job, c, ask::when_busy::join_queue)));
     EXPECT_EQ(two.next_push().owner, b);
 }
 
@@ -102,16 +102,16 @@ TEST_P(lease_seam_line, lets_nobody_overtake_the_line_after_a_holder_died) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     bed->pass(ttl - 200ms);
-    two.stand_in_line(job, b);
+    two.join_queue(job, b);
     bed->pass(205ms);
     EXPECT_TRUE(busy(one.acquire(job, c))) << "a newcomer that would not even wait";
     EXPECT_EQ(two.next_push().owner, b);
 }
 
-TEST_P(lease_seam_line, takes_back_a_hand_over_that_is_not_claimed) {
+TEST_P(lease_seam_line, takes_back_a_handoff_that_is_not_claimed) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    two.stand_in_line(job, b);
+    two.join_queue(job, b);
     ASSERT_TRUE(one.release(job, a));
     const duration claim = two.next_push().ttl;
     EXPECT_LE(claim, std::max<duration>(ttl, 3s));
@@ -122,7 +122,7 @@ TEST_P(lease_seam_line, takes_back_a_hand_over_that_is_not_claimed) {
 
 TEST_P(lease_seam_line, lets_a_waiter_leave_without_a_trace) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    two.stand_in_line(job, b);
+    two.join_queue(job, b);
     EXPECT_TRUE(two.leave(job, b));
     // A minority of a quorum may have been slow to hear of the place, and of its end.
     EXPECT_TRUE(!two.leave(job, b) || !two.store().can().fair);
@@ -134,8 +134,8 @@ TEST_P(lease_seam_line, lets_a_waiter_leave_without_a_trace) {
 TEST_P(lease_seam_line, passes_on_what_was_handed_to_a_waiter_that_was_just_leaving) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    two.stand_in_line(job, b);
-    one.stand_in_line(job, c);
+    two.join_queue(job, b);
+    one.join_queue(job, c);
     ASSERT_TRUE(one.release(job, a));  // b's from here on
     EXPECT_TRUE(two.leave(job, b));
     EXPECT_EQ(one.next_push().owner, c);
@@ -146,7 +146,7 @@ TEST_P(lease_seam_line, bounds_the_line) {
     std::optional<error> refused;
     const time_point began = bed->time().now();
     for (int i = 0; i < 1100 && !refused; ++i) {
-        const auto reply = one.acquire(job, owner(), ask::when_busy::stand_in_line);
+        const auto reply = one.acquire(job, owner(), ask::when_busy::join_queue);
         if (!reply) refused = reply.error();
     }
     if (!refused && bed->time().now() - began > 2s) {
@@ -160,14 +160,14 @@ TEST_P(lease_seam_line, bounds_the_line) {
 TEST_P(lease_seam_line, drops_the_dead_ahead_of_one_that_looks_again) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     party gone(*bed);
-    gone.stand_in_line(job, b);
-    const auto place = two.stand_in_line(job, c);
+    gone.join_queue(job, b);
+    const auto place = two.join_queue(job, c);
     EXPECT_EQ(place.ahead, 1U);
     answer::busy seen;
     for (int look = 0; look < 8 && (look == 0 || seen.ahead > 0); ++look) {
         bed->pass(700ms);
         ASSERT_TRUE(one.renew(job, a));
-        seen = two.stand_in_line(job, c, place.ticket);
+        seen = two.join_queue(job, c, place.ticket);
     }
     EXPECT_EQ(seen.ahead, 0U);
 }
@@ -175,13 +175,13 @@ TEST_P(lease_seam_line, drops_the_dead_ahead_of_one_that_looks_again) {
 TEST_P(lease_seam_line, lets_one_that_barges_take_a_free_name_before_the_line) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
     auto barging = plain(job, b);
-    barging.otherwise = ask::when_busy::stand_in_line;
+    barging.otherwise = ask::when_busy::join_queue;
     barging.barge = true;
     ASSERT_TRUE(busy(two.send(barging)));
     ASSERT_TRUE(one.release(job, a));
     const auto told = two.next_push();
     EXPECT_EQ(told.owner, b);
-    EXPECT_EQ(told.ttl, duration::zero()) << "it is free, not handed over";
+    EXPECT_EQ(told.ttl, duration::zero()) << "it is free, not handed off";
     auto quicker = plain(job, c);
     quicker.barge = true;
     EXPECT_TRUE(granted(one.send(quicker)));
@@ -196,18 +196,18 @@ TEST_P(lease_seam_line, lets_a_fair_one_wait_behind_one_that_barges) {
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
     auto barging = plain(job, b);
-    barging.otherwise = ask::when_busy::stand_in_line;
+    barging.otherwise = ask::when_busy::join_queue;
     barging.barge = true;
     ASSERT_TRUE(busy(two.send(barging)));
-    const auto place = two.stand_in_line(job, c);
+    const auto place = two.join_queue(job, c);
     ASSERT_TRUE(one.release(job, a));
     EXPECT_EQ(two.next_push().owner, b);
-    EXPECT_TRUE(busy(two.acquire(job, c, ask::when_busy::stand_in_line, place.ticket)));
+    EXPECT_TRUE(busy(two.acquire(job, c, ask::when_busy::join_queue, place.ticket)));
     ASSERT_TRUE(granted(two.send(barging)));
     ASSERT_TRUE(two.release(job, b));
-    std::vector<handed_over> all;
+    std::vector<handed_off> all;
     const auto given = [&] { return !all.empty() && all.back().owner == c; };
-    wait_for("a hand-over to the fair one", [&] {
+    wait_for("a handoff to the fair one", [&] {
         std::ranges::copy(two.heard(), std::back_inserter(all));
         return given();
     });

@@ -69,9 +69,9 @@ TEST_P(lease_seam_permit, gets_back_what_a_dead_holder_had_at_its_ttl_and_not_be
     const duration rest = std::min<duration>(ttl / 3, 500ms);
     bed->pass(ttl / 2 - rest);
     const auto head = waits(two, c, permits(2, 3));
-    EXPECT_LE(head.look_after, rest + 3ms);
-    bed->pass(head.look_after + 1ms);
-    EXPECT_TRUE(granted(ask_for(two, c, permits(2, 3), when::stand_in_line, head.ticket)));
+    EXPECT_LE(head.poll_after, rest + 3ms);
+    bed->pass(head.poll_after + 1ms);
+    EXPECT_TRUE(granted(ask_for(two, c, permits(2, 3), when::join_queue, head.ticket)));
     EXPECT_FALSE(renews(one, a, permits(2, 3)));
     EXPECT_FALSE(releases(one, a, permits(2, 3)));
     EXPECT_TRUE(busy(ask_for(one, d, permits(1, 3))));
@@ -140,7 +140,7 @@ TEST_P(lease_seam_permit, refuses_one_in_line_that_wants_more_than_there_are_now
     waits(two, c, permits(1, 4));
     ASSERT_TRUE(one.store().resize(job, 2, bed->time().now() + 5s));
     EXPECT_THAT(told(two, 1), ElementsAre(c)) << "it does not hold up the others";
-    EXPECT_EQ(code(ask_for(two, b, permits(4, 4), when::stand_in_line, place.ticket)),
+    EXPECT_EQ(code(ask_for(two, b, permits(4, 4), when::join_queue, place.ticket)),
               errc::invalid_argument);
 }
 
@@ -162,7 +162,7 @@ TEST_P(lease_seam_permit, refuses_a_semaphore_where_a_mutex_is_held_and_the_othe
     ASSERT_TRUE(releases(one, a, shared));
     ASSERT_TRUE(releases(one, c, shared));
     ASSERT_TRUE(takes(two, b, permits(1, 3)));
-    EXPECT_EQ(code(ask_for(one, a, exclusively, when::stand_in_line)), errc::invalid_argument);
+    EXPECT_EQ(code(ask_for(one, a, exclusively, when::join_queue)), errc::invalid_argument);
     EXPECT_EQ(code(ask_for(one, a, shared)), errc::invalid_argument);
     EXPECT_EQ(code(ask_for(two, b, shared)), errc::invalid_argument) << "its own holder, too";
     ASSERT_TRUE(releases(two, b, permits(1, 3)));

@@ -78,11 +78,11 @@ TEST_P(lease_seam_shared, frees_the_writer_at_the_ttl_of_a_dead_reader_and_not_b
     const duration rest = std::min<duration>(ttl / 3, 500ms);
     bed->pass(ttl / 2 - rest);
     const auto head = waits(two, c, exclusively);
-    EXPECT_LE(head.look_after, rest + 3ms) << "it is told when the first of them ends";
+    EXPECT_LE(head.poll_after, rest + 3ms) << "it is told when the first of them ends";
     ASSERT_TRUE(releases(two, b, shared));
     EXPECT_TRUE(two.heard().empty()) << "a's time is not over";
-    bed->pass(head.look_after + 1ms);
-    EXPECT_TRUE(granted(ask_for(two, c, exclusively, when::stand_in_line, head.ticket)));
+    bed->pass(head.poll_after + 1ms);
+    EXPECT_TRUE(granted(ask_for(two, c, exclusively, when::join_queue, head.ticket)));
     EXPECT_FALSE(renews(one, a, shared));
     EXPECT_FALSE(releases(one, a, shared));
 }
@@ -159,9 +159,9 @@ TEST_P(lease_seam_shared, shares_nothing_for_a_writer_that_has_lost_it) {
 
 TEST_P(lease_seam_shared, refuses_a_reader_that_wants_to_become_the_writer) {
     ASSERT_TRUE(takes(one, a, shared));
-    EXPECT_EQ(code(ask_for(one, a, exclusively, when::stand_in_line)), errc::invalid_argument);
+    EXPECT_EQ(code(ask_for(one, a, exclusively, when::join_queue)), errc::invalid_argument);
     ASSERT_TRUE(takes(two, b, shared));
-    EXPECT_EQ(code(ask_for(one, a, exclusively, when::stand_in_line)), errc::invalid_argument);
+    EXPECT_EQ(code(ask_for(one, a, exclusively, when::join_queue)), errc::invalid_argument);
     EXPECT_TRUE(takes(two, c, shared)) << "it does not stand in line";
     EXPECT_TRUE(releases(one, a, shared)) << "and has lost nothing";
 }
@@ -190,7 +190,7 @@ TEST_P(lease_seam_shared, takes_readers_in_again_that_came_by_when_a_dead_writer
     const auto head = waits(two, b, shared);
     waits(two, c, shared);
     bed->pass(205ms);
-    EXPECT_TRUE(granted(ask_for(two, b, shared, when::stand_in_line, head.ticket)));
+    EXPECT_TRUE(granted(ask_for(two, b, shared, when::join_queue, head.ticket)));
     EXPECT_EQ(two.next_push().owner, c) << "the look of the first lets the second in, too";
 }
 
@@ -214,7 +214,7 @@ TEST_P(lease_seam_shared, takes_who_gets_in_out_of_a_line_that_its_lock_does_not
     const auto head = waits(two, b, shared);
     bed->forget("job");
     const bool overtaken = granted(ask_for(one, c, shared));
-    ASSERT_TRUE(granted(ask_for(two, b, shared, when::stand_in_line, head.ticket)));
+    ASSERT_TRUE(granted(ask_for(two, b, shared, when::join_queue, head.ticket)));
     ASSERT_TRUE(releases(two, b, shared));
     ASSERT_TRUE(!overtaken || releases(one, c, shared));
     EXPECT_TRUE(bed->leftovers().empty());

@@ -40,7 +40,7 @@ TEST_P(lease_seam, refuses_a_name_that_someone_else_holds) {
 
 TEST_P(lease_seam, answers_a_repeated_acquire_with_a_fence_of_the_same_holder) {
     const auto first = one.acquire(job, a);
-    const auto again = one.acquire(job, a, ask::when_busy::stand_in_line);
+    const auto again = one.acquire(job, a, ask::when_busy::join_queue);
     ASSERT_TRUE(granted(again));
     EXPECT_GE(fence(again), fence(first));
     const auto third = one.acquire(job, a);
@@ -127,7 +127,7 @@ TEST_P(lease_seam, serves_in_the_order_of_coming) {
     std::vector<owner_token> line;
     for (int i = 0; i < 8; ++i) {
         line.push_back(owner());
-        EXPECT_EQ((i % 2 == 0 ? one : two).stand_in_line(job, line.back()).ahead,
+        EXPECT_EQ((i % 2 == 0 ? one : two).join_queue(job, line.back()).ahead,
                   static_cast<std::uint32_t>(i));
     }
     owner_token holder = a;
@@ -144,8 +144,8 @@ TEST_P(lease_seam, serves_in_the_order_of_coming) {
 
 TEST_P(lease_seam, leaves_nothing_behind_that_does_not_expire) {
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    two.stand_in_line(job, b);
-    one.stand_in_line(job, c);
+    two.join_queue(job, b);
+    one.join_queue(job, c);
     bed->pass(ttl + 5s);  // everybody has died
     EXPECT_TRUE(bed->leftovers().empty());
 }
@@ -204,7 +204,7 @@ TEST_P(lease_seam, takes_every_name_that_is_one) {
         const auto name = *lock_name::make(text);
         const auto who = owner();
         ASSERT_TRUE(granted(one.acquire(name, who))) << text;
-        two.stand_in_line(name, b);
+        two.join_queue(name, b);
         ASSERT_TRUE(one.release(name, who));
         EXPECT_EQ(two.next_push().owner, b);
         ASSERT_TRUE(granted(two.acquire(name, b)));
@@ -219,7 +219,7 @@ TEST_P(lease_seam, lists_what_is_held_with_fence_time_and_waiters) {
     ASSERT_TRUE(granted(one.acquire(*lock_name::make("users/1"), c)));
     ASSERT_TRUE(one.send(
         ask::renew{*lock_name::make("orders/1"), a, {}, ttl, fence(held)}));  // tells the fence
-    two.stand_in_line(*lock_name::make("orders/1"), c);
+    two.join_queue(*lock_name::make("orders/1"), c);
     const auto list = one.store().list("orders/", bed->time().now() + 5s);
     ASSERT_TRUE(list);
     ASSERT_EQ(list->size(), 2U);

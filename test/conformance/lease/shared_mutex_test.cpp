@@ -111,7 +111,7 @@ TEST_P(shared_promise, readers_that_wait_for_one_writer_come_in_together) {
     std::vector<lease> in;
     for (auto& one_of_them : readers) in.push_back(one_of_them.get());
     for (const lease& reader : in) EXPECT_TRUE(reader.held());
-    EXPECT_EQ(two.statistics().handed_over, 6U) << "nobody had to look";
+    EXPECT_EQ(two.statistics().handed_off, 6U) << "nobody had to look";
     EXPECT_EQ(two.statistics().waiting_by_mode.shared, 0U);
 }
 
@@ -155,7 +155,7 @@ TEST_P(shared_promise, a_lease_that_was_turned_still_tells_of_its_loss) {
     bed->forget("job");
     bed->pass(ttl * 2 / 3);
     wait_for("the loss", [&] { return told.stop_requested(); });
-    EXPECT_EQ(mine.reason(), loss_reason::taken);
+    EXPECT_EQ(mine.reason(), loss_reason::missing);
 }
 
 TEST_P(shared_promise, a_writer_that_has_lost_its_lease_is_told_and_shares_nothing) {

@@ -27,7 +27,7 @@ struct machine_test : testing::Test {
     static lease_reply busy(std::uint64_t latest, duration look = 1s) {
         return answer::busy{look, 0, {77}, {latest}};
     }
-    handed_over push(std::uint64_t fence) const { return {owner, {fence}, 2s}; }
+    handed_off push(std::uint64_t fence) const { return {owner, {fence}, 2s}; }
 
     template <class Request>
     static const Request& sent(const acquire_machine::action& a) {
@@ -52,7 +52,7 @@ TEST_F(machine_test, a_grant_is_believed_from_before_it_was_asked_for) {
     static_cast<void>(m.start(t0));
     const auto end = m.on_reply(granted(5), t0 + 200ms);
     ASSERT_TRUE(outcome(end));
-    EXPECT_EQ(outcome(end)->believed_until, believed_until(t0, ttl));
+    EXPECT_EQ(outcome(end)->valid_until, valid_until(t0, ttl));
     EXPECT_EQ(outcome(end)->renew_at, t0 + 10s);
     EXPECT_EQ(outcome(end)->fence, fencing_token{5});
 }
@@ -64,7 +64,7 @@ TEST_F(machine_test, a_waiter_whose_grant_arrives_after_its_own_end_asks_again) 
     EXPECT_EQ(sent<ask::acquire>(again).owner, owner);
     const auto end = m.on_reply(granted(5), t0 + ttl + 1s);
     ASSERT_TRUE(outcome(end));
-    EXPECT_EQ(outcome(end)->believed_until, believed_until(t0 + ttl, ttl));
+    EXPECT_EQ(outcome(end)->valid_until, valid_until(t0 + ttl, ttl));
 }
 
 TEST_F(machine_test, a_grant_that_arrives_after_its_own_end_is_given_back) {
@@ -119,11 +119,11 @@ TEST_F(machine_test, who_does_not_wait_is_refused_in_one_trip) {
 
 TEST_F(machine_test, a_waiter_looks_again_with_the_same_owner_and_its_ticket) {
     auto m = waiting(10s);
-    EXPECT_EQ(sent<ask::acquire>(m.start(t0)).otherwise, ask::when_busy::stand_in_line);
+    EXPECT_EQ(sent<ask::acquire>(m.start(t0)).otherwise, ask::when_busy::join_queue);
     EXPECT_EQ(sleeps(m.on_reply(busy(4, 400ms), t0 + 1ms)), t0 + 401ms);
     const auto look = m.on_wake(t0 + 401ms);
     EXPECT_EQ(sent<ask::acquire>(look).owner, owner);
-    EXPECT_EQ(sent<ask::acquire>(look).ticket, line_ticket{77});
+    EXPECT_EQ(sent<ask::acquire>(look).ticket, queue_ticket{77});
 }
 
 TEST_F(machine_test, no_look_is_further_away_than_a_second) {
@@ -132,37 +132,37 @@ TEST_F(machine_test, no_look_is_further_away_than_a_second) {
     EXPECT_EQ(sleeps(m.on_reply(busy(4, 29s), t0)), t0 + 1s);
 }
 
-TEST_F(machine_test, a_hand_over_is_owned_without_another_trip) {
+TEST_F(machine_test, a_handoff_is_owned_without_another_trip) {
     auto m = waiting(10s);
     static_cast<void>(m.start(t0));
     static_cast<void>(m.on_reply(busy(4), t0 + 1ms));
-    const auto end = m.on_hand_over(push(5), t0 + 300ms);
+    const auto end = m.on_handoff(push(5), t0 + 300ms);
     ASSERT_TRUE(outcome(end));
-    EXPECT_EQ(outcome(end)->believed_until, believed_until(t0, 2s)) << "from the last look on";
-    EXPECT_TRUE(outcome(end)->handed_over);
+    EXPECT_EQ(outcome(end)->valid_until, valid_until(t0, 2s)) << "from the last look on";
+    EXPECT_TRUE(outcome(end)->handed_off);
 }
 
-TEST_F(machine_test, a_hand_over_with_little_left_is_confirmed_first) {
+TEST_F(machine_test, a_handoff_with_little_left_is_confirmed_first) {
     auto m = waiting(10s);
     static_cast<void>(m.start(t0));
     static_cast<void>(m.on_reply(busy(4), t0 + 1ms));
-    EXPECT_EQ(sent<ask::acquire>(m.on_hand_over(push(5), t0 + 1600ms)).owner, owner);
+    EXPECT_EQ(sent<ask::acquire>(m.on_handoff(push(5), t0 + 1600ms)).owner, owner);
 }
 
-TEST_F(machine_test, a_hand_over_older_than_the_last_look_means_nothing) {
+TEST_F(machine_test, a_handoff_older_than_the_last_look_means_nothing) {
     auto m = waiting(10s);
     static_cast<void>(m.start(t0));
     static_cast<void>(m.on_reply(busy(4), t0));
     static_cast<void>(m.on_wake(t0 + 1s));
     static_cast<void>(m.on_reply(busy(9), t0 + 1s));  // someone has held it since
-    EXPECT_EQ(sleeps(m.on_hand_over(push(5), t0 + 1100ms)), t0 + 2s);
+    EXPECT_EQ(sleeps(m.on_handoff(push(5), t0 + 1100ms)), t0 + 2s);
 }
 
-TEST_F(machine_test, a_hand_over_from_another_programs_lock_is_confirmed_first) {
+TEST_F(machine_test, a_handoff_from_another_programs_lock_is_confirmed_first) {
     auto m = waiting(10s);
     static_cast<void>(m.start(t0));
     static_cast<void>(m.on_reply(busy(0), t0));
-    EXPECT_EQ(sent<ask::acquire>(m.on_hand_over(push(5), t0 + 10ms)).owner, owner);
+    EXPECT_EQ(sent<ask::acquire>(m.on_handoff(push(5), t0 + 10ms)).owner, owner);
 }
 
 TEST_F(machine_test, who_runs_out_of_time_leaves_the_line) {
@@ -194,7 +194,7 @@ TEST_F(machine_test, a_lost_answer_is_asked_for_again_with_the_same_owner) {
     EXPECT_EQ(sent<ask::acquire>(again).owner, owner);
     const auto end = m.on_reply(granted(5), t0 + 1100ms);
     ASSERT_TRUE(outcome(end));
-    EXPECT_EQ(outcome(end)->believed_until, believed_until(t0 + 1s, ttl));
+    EXPECT_EQ(outcome(end)->valid_until, valid_until(t0 + 1s, ttl));
 }
 
 TEST_F(machine_test, what_stays_unknown_is_undone_or_said_to_be_unknown) {
@@ -207,7 +207,7 @@ TEST_F(machine_test, what_stays_unknown_is_undone_or_said_to_be_unknown) {
         next = undone ? m.on_reply(lease_reply(answer::released{}), t0 + 2s)
                       : m.on_reply(fail(errc::outcome_unknown, ""), t0 + 2s);
         EXPECT_EQ(outcome(next).error(), undone ? errc::unavailable : errc::outcome_unknown);
-        EXPECT_EQ(leftover(next), !undone);
+        EXPECT_TRUE(leftover(next)) << "the other of the two requests may still come";
     }
 }
 

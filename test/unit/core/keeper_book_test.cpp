@@ -19,7 +19,7 @@ struct book_test : testing::Test {
             std::make_shared<lease_state>(*lock_name::make("job"), owner_token::draw(chance),
                                           lease_mode{}, ttl, fencing_token{1});
         made->hold_end = later(granted, max_hold);
-        made->deadline = std::min(believed_until(granted, ttl), made->hold_end);
+        made->deadline = std::min(valid_until(granted, ttl), made->hold_end);
         made->renew_at = renew_at(granted, ttl);
         book.keep(made);
         return made;
@@ -43,27 +43,27 @@ TEST_F(book_test, a_lease_that_was_taken_away_is_found_by_its_owner_and_broken_o
     const auto held = lease();
     EXPECT_EQ(book.find(held->owner), held);
     EXPECT_TRUE(book.refused(*held, "make room"));
-    EXPECT_EQ(held->reason.load(), loss_reason::broken);
+    EXPECT_EQ(held->reason.load(), loss_reason::evicted);
     EXPECT_EQ(held->loss_text, "make room");
     EXPECT_FALSE(book.refused(*held, "again"));
     EXPECT_EQ(held->loss_text, "make room");
     EXPECT_EQ(book.find(held->owner), nullptr);
     EXPECT_TRUE(book.refused(*other)) << "without a word it was taken";
-    EXPECT_EQ(other->reason.load(), loss_reason::taken);
+    EXPECT_EQ(other->reason.load(), loss_reason::missing);
 }
 
 TEST_F(book_test, a_renewal_counts_from_the_moment_it_was_sent) {
     const auto held = lease();
     static_cast<void>(due(book_start + 10s));
     book.renewed(*held, 30s, book_start + 14s);
-    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 10s, 30s));
+    EXPECT_EQ(held->deadline.load(), valid_until(book_start + 10s, 30s));
     EXPECT_EQ(book.next(), book_start + 20s);
 }
 
 TEST_F(book_test, one_that_is_not_renewed_is_asked_after_and_lost_at_its_first_deadline) {
     const auto held = lease();
     held->renews = false;
-    const time_point end = believed_until(book_start, 30s);
+    const time_point end = valid_until(book_start, 30s);
     ASSERT_EQ(due(book_start + 10s).renewals.size(), 1U);
     EXPECT_EQ(keeper_book::ttl_to_ask(*held, book_start + 10s), (end - book_start - 10s) / 2);
     EXPECT_EQ(book.renewed(*held, 9s, book_start + 10s), 0s);
@@ -77,10 +77,10 @@ TEST_F(book_test, one_that_is_not_renewed_is_asked_after_and_lost_at_its_first_d
 TEST_F(book_test, a_renewal_that_its_holder_asked_for_counts_and_never_shortens) {
     const auto held = lease();
     EXPECT_TRUE(book.extended(*held, book_start + 5s, 60s, book_start + 6s));
-    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 5s, 60s));
+    EXPECT_EQ(held->deadline.load(), valid_until(book_start + 5s, 60s));
     EXPECT_EQ(book.next(), book_start + 25s);
     EXPECT_TRUE(book.extended(*held, book_start + 7s, 10s, book_start + 8s));
-    EXPECT_EQ(held->deadline.load(), believed_until(book_start + 5s, 60s));
+    EXPECT_EQ(held->deadline.load(), valid_until(book_start + 5s, 60s));
     EXPECT_FALSE(book.extended(*held, book_start + 8s, 90s, book_start + 70s)) << "too late";
 }
 
@@ -97,7 +97,7 @@ TEST_F(book_test, while_a_downgrade_is_on_its_way_only_the_deadline_and_an_evict
     EXPECT_TRUE(book.refused(*held, "make room"));
     const auto other = lease();
     book.begin_turn(*other);
-    EXPECT_EQ(due(believed_until(book_start, 30s)).losses.size(), 1U);
+    EXPECT_EQ(due(valid_until(book_start, 30s)).losses.size(), 1U);
 }
 
 TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_deadline) {
@@ -114,8 +114,7 @@ TEST_F(book_test, a_failed_renewal_is_jeopardy_and_is_tried_again_until_the_dead
         if (held->ours()) now = book.next();
     }
     EXPECT_GE(tries, 10);
-    EXPECT_EQ(now, believed_until(book_start, 30s))
-        << "lost at the deadline: not before, not after";
+    EXPECT_EQ(now, valid_until(book_start, 30s)) << "lost at the deadline: not before, not after";
     EXPECT_EQ(held->reason.load(), loss_reason::expired);
 }
 
@@ -157,7 +156,7 @@ TEST_F(book_test, what_the_engine_refuses_is_lost_at_once) {
     static_cast<void>(due(book_start + 10s));
     EXPECT_TRUE(book.refused(*held));
     EXPECT_FALSE(book.refused(*held));
-    EXPECT_EQ(held->reason.load(), loss_reason::taken);
+    EXPECT_EQ(held->reason.load(), loss_reason::missing);
     EXPECT_EQ(book.size(), 0U);
 }
 

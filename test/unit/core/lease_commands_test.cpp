@@ -82,9 +82,9 @@ TEST_F(commands_of_a_release, are_one_where_only_one_may_be_sent) {
 }
 
 TEST_F(commands_of_a_release, are_one_while_nobody_waits) {
-    make(lease_way::swift, lease_form::several);
+    make(lease_way::fast, lease_form::several);
     ASSERT_EQ(said_.commands().size(), 1U);
-    EXPECT_EQ(said_.commands()[0].body, &scripts().let_go);
+    EXPECT_EQ(said_.commands()[0].body, &scripts().release_free);
     EXPECT_FALSE(hear({reply::integer(2)})) << "somebody does: the script is needed";
 }
 

@@ -41,7 +41,7 @@ TEST(lease_keys, are_in_one_slot_whatever_braces_the_name_has) {
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.limit)) << name;
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.evicted)) << name;
         EXPECT_TRUE(is_side_key(keys.evicted));
-        const auto place = place_key(room, keys.waiters, "0123456789abcdef0123456789abcdef");
+        const auto place = waiter_key(room, keys.waiters, "0123456789abcdef0123456789abcdef");
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(place)) << name;
         EXPECT_TRUE(is_side_key(place));
         EXPECT_EQ(hash_slot(keys.lock), hash_slot(keys.fence)) << name;
@@ -58,14 +58,14 @@ TEST(lease_keys, beside_a_lock_are_told_from_names_that_only_look_a_little_like_
     }
 }
 
-TEST(introduction, is_a_text_that_can_be_taken_apart_again) {
-    EXPECT_TRUE(is_shared_key(introduction::key_of("0123456789ab")));
-    const auto who = introduction::parse("4711 web-3 my server");
+TEST(label_writer, is_a_text_that_can_be_taken_apart_again) {
+    EXPECT_TRUE(is_shared_key(label_writer::key_of("0123456789ab")));
+    const auto who = label_writer::parse("4711 web-3 my server");
     EXPECT_EQ(who.pid, 4711);
     EXPECT_EQ(who.host, "web-3");
     EXPECT_EQ(who.program, "my server");
     for (const auto* text : {"", "1", "1 host", "x host program", "1x host program"}) {
-        EXPECT_EQ(introduction::parse(text), client_label{}) << text;
+        EXPECT_EQ(label_writer::parse(text), client_label{}) << text;
     }
 }
 

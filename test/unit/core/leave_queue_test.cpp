@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace holdfast::detail {
 namespace {
 
@@ -24,10 +26,11 @@ struct leave_queue_test : testing::Test {
 TEST_F(leave_queue_test, what_is_added_is_due_at_once_and_gone_when_it_is_answered) {
     add(1);
     EXPECT_EQ(queue.next(), time_point::min());
-    EXPECT_EQ(queue.due(t0).size(), 1U);
+    const auto sent = queue.due(t0);
+    EXPECT_EQ(sent.size(), 1U);
     EXPECT_EQ(queue.next(), time_point::max());
     EXPECT_EQ(queue.size(), 1U);
-    queue.answered();
+    queue.answered(sent.front(), false, t0);
     EXPECT_EQ(queue.size(), 0U);
 }
 
@@ -45,14 +48,42 @@ TEST_F(leave_queue_test, no_more_are_in_flight_than_its_window_and_none_is_dropp
     constexpr std::size_t many = 20'000;
     add(many);
     std::size_t answered = 0;
-    for (std::size_t in_flight = 0; answered < many;) {
+    while (answered < many) {
+        std::vector<leave_queue::handle> in_flight;
         for (auto batch = queue.due(t0); !batch.empty(); batch = queue.due(t0)) {
             EXPECT_LE(batch.size(), leave_queue::most_at_once);
-            in_flight += batch.size();
+            in_flight.insert(in_flight.end(), batch.begin(), batch.end());
         }
-        ASSERT_LE(in_flight, leave_queue::most_in_flight);
-        for (; in_flight > 0; --in_flight, ++answered) queue.answered();
+        ASSERT_LE(in_flight.size(), leave_queue::most_in_flight);
+        for (const auto& one : in_flight) queue.answered(one, true, t0);
+        answered += in_flight.size();
     }
+    EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST_F(leave_queue_test, what_may_be_carried_out_late_is_left_again_until_it_was_found) {
+    queue.add({*lock_name::make("job"), owner_token::draw(chance), {}}, t0 + 30s, 1);
+    queue.answered(queue.due(t0).front(), false, t0);
+    EXPECT_EQ(queue.size(), 1U);
+    EXPECT_EQ(queue.next(), t0 + 1s);
+    EXPECT_TRUE(queue.due(t0 + 999ms).empty());
+    queue.answered(queue.due(t0 + 1s).front(), true, t0 + 1s);
+    EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST_F(leave_queue_test, what_may_be_carried_out_late_is_left_for_as_long_as_it_may_come) {
+    queue.add({*lock_name::make("job"), owner_token::draw(chance), {}}, t0 + 1500ms, 1);
+    queue.answered(queue.due(t0).front(), false, t0);
+    queue.answered(queue.due(t0 + 1s).front(), false, t0 + 1s);
+    EXPECT_TRUE(queue.due(t0 + 2s).empty());
+    EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST_F(leave_queue_test, who_closes_sends_what_is_in_doubt_once_more_and_waits_for_no_find) {
+    queue.add({*lock_name::make("job"), owner_token::draw(chance), {}}, t0 + 30s, 1);
+    queue.answered(queue.due(t0).front(), false, t0);
+    queue.hurry();
+    queue.answered(queue.due(t0).front(), false, t0);
     EXPECT_EQ(queue.size(), 0U);
 }
 

@@ -33,7 +33,7 @@ protected:
         std::unique_lock held(mutex_);
         changed_.wait(held, [&] { return begun_ == count; });
     }
-    void let_go(std::size_t count) {
+    void unblock(std::size_t count) {
         const std::scoped_lock guard(mutex_);
         passes_ += count;
         changed_.notify_all();
@@ -62,7 +62,7 @@ TEST_F(loss_pool_test, a_hundred_callbacks_that_block_delay_no_other) {
     for (int i = 0; i < 100; ++i) fire_blocking();
     wait_for_blocked(100);
     fire_quick().get();
-    let_go(100);
+    unblock(100);
 }
 
 TEST_F(loss_pool_test, at_its_bound_it_goes_on_when_one_callback_returns) {
@@ -71,10 +71,10 @@ TEST_F(loss_pool_test, at_its_bound_it_goes_on_when_one_callback_returns) {
     auto first = fire_quick();
     auto second = fire_quick();
     EXPECT_EQ(first.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
-    let_go(1);
+    unblock(1);
     first.get();
     second.get();
-    let_go(loss_pool::most_threads - 1);
+    unblock(loss_pool::most_threads - 1);
 }
 
 TEST_F(loss_pool_test, a_burst_of_losses_is_fired_to_the_last) {
@@ -88,7 +88,7 @@ TEST_F(loss_pool_test, closing_waits_for_callbacks_and_fires_what_is_left) {
     auto late = fire_quick();
     auto closing = std::async(std::launch::async, [&] { pool.close(); });
     EXPECT_EQ(closing.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
-    let_go(loss_pool::most_threads);
+    unblock(loss_pool::most_threads);
     closing.get();
     EXPECT_EQ(late.wait_for(std::chrono::seconds(0)), std::future_status::ready);
 }

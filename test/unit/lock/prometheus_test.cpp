@@ -39,10 +39,10 @@ TEST(prometheus, every_metric_is_described_before_its_samples) {
 
 TEST(prometheus, losses_are_told_by_reason) {
     client_statistics seen;
-    seen.lost_by_reason = {.expired = 1, .taken = 2, .max_hold = 3, .closed = 4};
+    seen.lost_by_reason = {.expired = 1, .missing = 2, .max_hold = 3, .closed = 4};
     const auto page = text(seen, {{"service", "orders"}});
     EXPECT_THAT(page,
-                HasSubstr("holdfast_leases_lost_total{service=\"orders\",reason=\"taken\"} 2\n"));
+                HasSubstr("holdfast_leases_lost_total{service=\"orders\",reason=\"missing\"} 2\n"));
     EXPECT_THAT(page, HasSubstr("{service=\"orders\",reason=\"max_hold\"} 3\n"));
 }
 

@@ -62,16 +62,16 @@ TEST_F(messages, a_handler_may_publish) {
 
 TEST_F(messages, ending_a_subscription_waits_for_its_running_handler) {
     std::atomic<bool> inside = false;
-    std::atomic<bool> let_go = false;
+    std::atomic<bool> unblock = false;
     std::atomic<bool> left = false;
     auto s = hear("news", [&](const push_event&) {
         inside = true;
-        while (!let_go) std::this_thread::yield();
+        while (!unblock) std::this_thread::yield();
         left = true;
     });
     std::thread publisher([&] { ask("PUBLISH", "news", "x"); });
     while (!inside) std::this_thread::yield();
-    std::thread releaser([&] { let_go = true; });
+    std::thread releaser([&] { unblock = true; });
     s.reset();
     EXPECT_TRUE(left);
     publisher.join();

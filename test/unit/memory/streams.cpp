@@ -93,7 +93,7 @@ TEST_F(streams, tell_a_waiting_consumer_that_its_group_is_gone) {
     EXPECT_NE(got.find("NOGROUP"), got.npos) << got;
 }
 
-TEST_F(streams, hand_over_what_a_dead_consumer_did_not_acknowledge) {
+TEST_F(streams, claim_what_a_dead_consumer_did_not_acknowledge) {
     ask("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM");
     ask("XADD", "s", "1-1", "f", "a");
     ask("XADD", "s", "1-2", "f", "b");

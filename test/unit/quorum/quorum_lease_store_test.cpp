@@ -46,7 +46,7 @@ TEST_F(quorum_of, one_that_asks_once_more_says_so_to_its_nodes) {
     const auto node = std::make_shared<absent_store>();
     quorum_lease_store store({{"a", node}}, time, chance, {.background = upkeep::by_hand});
     for (int i = 0; i < 3; ++i) {
-        store.submit({acquire(ask::when_busy::stand_in_line)}, time.now() + 1s,
+        store.submit({acquire(ask::when_busy::join_queue)}, time.now() + 1s,
                      [](std::size_t, const result<lease_reply>& said) {
                          EXPECT_EQ(said.error(), errc::unavailable);
                      });

@@ -146,7 +146,7 @@ TEST_F(quorum_of, without_fences_needs_no_raise) {
 
 TEST_F(quorum_of, a_vote_whose_end_is_on_its_way_is_no_vote) {
     quorum_machine m(
-        {.request = acquire(ask::when_busy::stand_in_line), .nodes = 3, .undone = {{5}, {}, {}}});
+        {.request = acquire(ask::when_busy::join_queue), .nodes = 3, .undone = {{5}, {}, {}}});
     static_cast<void>(m.start(vote_start));
     const auto old = m.on_answer(0, granted(5), soon);
     EXPECT_THAT(undone(old), ElementsAre(Pair(0, 5)));
@@ -170,7 +170,7 @@ TEST_F(quorum_of, votes_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, acquire());
     static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
-    const time_point late = believed_until(vote_start, ttl);
+    const time_point late = valid_until(vote_start, ttl);
     const auto second = m.on_answer(1, granted(3), late);
     EXPECT_FALSE(second.outcome);
     EXPECT_THAT(undone(second), ElementsAre(Pair(1, 3)));
@@ -187,7 +187,7 @@ TEST_F(quorum_of, a_no_that_comes_late_is_an_answer_all_the_same) {
 }
 
 TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
-    for (const auto otherwise : {ask::when_busy::refuse, ask::when_busy::stand_in_line}) {
+    for (const auto otherwise : {ask::when_busy::refuse, ask::when_busy::join_queue}) {
         auto won = of(3, acquire(otherwise));
         static_cast<void>(won.start(vote_start));
         static_cast<void>(won.on_answer(0, granted(3), soon));
@@ -205,7 +205,7 @@ TEST_F(quorum_of, a_vote_that_comes_when_its_owner_was_given_back_is_undone) {
 }
 
 TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_left) {
-    auto m = of(3, acquire(ask::when_busy::stand_in_line));
+    auto m = of(3, acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(3), soon));
@@ -218,7 +218,7 @@ TEST_F(quorum_of, a_place_in_line_that_comes_when_its_owner_was_given_back_is_le
 TEST_F(quorum_of, renewals_that_come_when_the_lease_may_be_over_do_not_count) {
     auto m = of(3, ask::renew{name, owner, {}, ttl, {9}});
     static_cast<void>(m.start(vote_start));
-    const time_point late = believed_until(vote_start, ttl);
+    const time_point late = valid_until(vote_start, ttl);
     static_cast<void>(m.on_answer(0, renewed(), late));
     static_cast<void>(m.on_answer(1, renewed(), late));
     const auto end = m.on_answer(2, renewed(), late);

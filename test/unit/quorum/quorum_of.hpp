@@ -36,7 +36,7 @@ protected:
         return answer::granted{{fence}, ttl};
     }
     static result<lease_reply> busy(duration look = 1s) {
-        return answer::busy{.look_after = look, .ticket = {}, .latest = {}};
+        return answer::busy{.poll_after = look, .ticket = {}, .latest = {}};
     }
     static result<lease_reply> silent() { return fail(errc::outcome_unknown, "no answer"); }
     static result<lease_reply> away() { return fail(errc::unavailable, "not connected"); }

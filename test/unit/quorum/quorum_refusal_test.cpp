@@ -31,7 +31,7 @@ TEST_F(quorum_of, busy_is_told_as_soon_as_a_majority_is_out_of_reach_and_votes_a
 }
 
 TEST_F(quorum_of, a_vote_for_a_refused_waiter_is_undone_however_late_it_comes) {
-    auto m = five(acquire(ask::when_busy::stand_in_line));
+    auto m = five(acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     for (std::size_t node : {0U, 1U}) static_cast<void>(m.on_answer(node, busy(), soon));
     ASSERT_TRUE(says<answer::busy>(m.on_answer(2, busy(), soon)));
@@ -43,7 +43,7 @@ TEST_F(quorum_of, a_vote_for_a_refused_waiter_is_undone_however_late_it_comes) {
 }
 
 TEST_F(quorum_of, a_waiter_that_most_have_no_room_for_leaves_the_lines_of_the_others) {
-    auto m = five(acquire(ask::when_busy::stand_in_line));
+    auto m = five(acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     const auto full = [] { return result<lease_reply>(fail(errc::busy, "the line is full")); };
     for (std::size_t node : {0U, 1U}) static_cast<void>(m.on_answer(node, full(), soon));
@@ -57,7 +57,7 @@ TEST_F(quorum_of, a_waiter_that_most_have_no_room_for_leaves_the_lines_of_the_ot
 }
 
 TEST_F(quorum_of, even_numbers_settle_a_tie_as_nobodys) {
-    auto m = of(4, acquire(ask::when_busy::stand_in_line));
+    auto m = of(4, acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, granted(3), soon));
     static_cast<void>(m.on_answer(1, granted(4), soon));
@@ -89,20 +89,20 @@ TEST_F(quorum_of, too_few_nodes_that_can_be_reached_are_unavailable_and_nothing_
 }
 
 TEST_F(quorum_of, a_waiter_in_the_line_of_a_minority_is_told_that_something_may_be_there) {
-    auto m = of(3, acquire(ask::when_busy::stand_in_line));
+    auto m = of(3, acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, busy(), soon));
     static_cast<void>(m.on_answer(1, away(), soon));
     EXPECT_EQ(m.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown);
-    auto voted = of(3, acquire(ask::when_busy::stand_in_line));
+    auto voted = of(3, acquire(ask::when_busy::join_queue));
     static_cast<void>(voted.start(vote_start));
     static_cast<void>(voted.on_answer(0, granted(3), soon));
     static_cast<void>(voted.on_answer(1, away(), soon));
     EXPECT_EQ(voted.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
         << "the undoing may fail";
-    auto late = of(3, acquire(ask::when_busy::stand_in_line));
+    auto late = of(3, acquire(ask::when_busy::join_queue));
     static_cast<void>(late.start(vote_start));
-    static_cast<void>(late.on_answer(0, granted(3), believed_until(vote_start, ttl)));
+    static_cast<void>(late.on_answer(0, granted(3), valid_until(vote_start, ttl)));
     static_cast<void>(late.on_answer(1, away(), soon));
     EXPECT_EQ(late.on_answer(2, away(), soon).outcome->error(), errc::outcome_unknown)
         << "the undoing of one that came too late may fail as well";
@@ -121,7 +121,7 @@ TEST_F(quorum_of, what_ends_an_owner_for_good_is_insisted_on) {
     const auto end = refused.on_answer(2, busy(), soon);
     ASSERT_EQ(end.sends.size(), 1U);
     EXPECT_TRUE(end.sends[0].insists);
-    auto waits = of(3, acquire(ask::when_busy::stand_in_line));
+    auto waits = of(3, acquire(ask::when_busy::join_queue));
     static_cast<void>(waits.start(vote_start));
     static_cast<void>(waits.on_answer(0, granted(3), soon));
     static_cast<void>(waits.on_answer(1, busy(), soon));
@@ -139,13 +139,13 @@ TEST_F(quorum_of, a_silent_node_of_a_refused_acquire_is_left_in_the_background) 
 }
 
 TEST_F(quorum_of, a_waiter_looks_when_enough_nodes_may_be_free) {
-    auto m = five(acquire(ask::when_busy::stand_in_line));
+    auto m = five(acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
     static_cast<void>(m.on_answer(0, busy(900ms), soon));
     static_cast<void>(m.on_answer(1, busy(100ms), soon));
     const auto end = m.on_answer(2, busy(300ms), soon);
     ASSERT_TRUE(says<answer::busy>(end));
-    EXPECT_EQ(std::get<answer::busy>(**end.outcome).look_after, 900ms);
+    EXPECT_EQ(std::get<answer::busy>(**end.outcome).poll_after, 900ms);
 }
 
 }  // namespace

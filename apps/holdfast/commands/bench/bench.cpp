@@ -15,7 +15,8 @@
 namespace holdfast::app {
 
 void add_bench(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("bench", "Measure, next to a reference in the same run");
+    CLI::App* words =
+        to.add_subcommand("bench", "Measure Holdfast against a reference in the same run");
     words->footer(
         "Examples:\n"
         "  holdfast bench locks --engine memory: --format json\n"
@@ -24,8 +25,8 @@ void add_bench(CLI::App& to, command_list& all) {
         "  holdfast bench handoff --engine redis://localhost --processes 8 --hold 1ms\n"
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
-        "redis: and redlock: without a host start redis-servers of their own, and "
-        "end them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n"
+        "redis: and redlock: without a host start their own redis-servers, and end "
+        "them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n"
         "Exit codes: 0 measured, 1 a lease was lost or no plot, 2 misuse, 5 no answer\n");
     add_bench_locks(*words, all);
     add_bench_keeper(*words, all);
@@ -36,8 +37,8 @@ void add_bench(CLI::App& to, command_list& all) {
 
 void add_bench_options(CLI::App& to, bench_options& options) {
     add_text(to, "--engine", options.engine, options.engines);
-    add_choice(to, "--format", options.format, {"table", "json"}, "For people, or a line a figure");
-    to.add_option("--plot", options.plot, "Draw the figures into this file too")
+    add_choice(to, "--format", options.format, {"table", "json"}, "A table, or a line per figure");
+    to.add_option("--plot", options.plot, "Also draw the figures into this file")
         ->check([](const std::string& said) {  // an unset variable of a script, most likely
             return said.empty() ? "is empty: say a file, or leave it out" : std::string();
         })
@@ -51,7 +52,7 @@ CLI::Option* add_workers(CLI::App& to, const worker_options& into, const std::st
     CLI::Option* by_processes = nullptr;
     if (into.processes != nullptr) {
         by_processes = add_whole(to, "--processes", *into.processes, {1, 1000},
-                                 "Processes with a client each");
+                                 "Processes, each with its own client");
         by_processes->default_str("")->excludes(by_threads);
     }
     if (into.tasks != nullptr) {
@@ -64,8 +65,7 @@ CLI::Option* add_workers(CLI::App& to, const worker_options& into, const std::st
 }
 
 void add_fixed_rate(CLI::App& to, int& rate) {
-    add_whole(to, "--rate", rate, {1, 10'000'000},
-              "So many a second, at a fixed rate; no reference")
+    add_whole(to, "--rate", rate, {1, 10'000'000}, "N per second, at a fixed rate; no reference")
         ->default_str("");
 }
 

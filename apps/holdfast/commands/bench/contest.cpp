@@ -48,7 +48,7 @@ float microseconds(duration length) {
     return static_cast<float>(length.count()) / 1000.0F;
 }
 
-// Only who was in line when the last holder let go has timed a hand-over.
+// Only who was in line when the last holder let go has timed a handoff.
 void note_handoff(contest_table& table, contest_notes& mine, time_point asked, time_point got) {
     const std::int64_t released = table.all().released_at.load();
     if (released <= count_of(asked)) return;
@@ -93,7 +93,7 @@ void compete(client& on, contest_table& table, int id, const contest_options& op
         if (hold && *hold > duration::zero()) std::this_thread::sleep_for(*hold);
         turn.letting_go(time.now());
         if (const auto gone = std::move(*held).release(); !gone) return turn.failed(gone.error());
-        turn.let_go(time.now());
+        turn.released(time.now());
         if (options.pause > duration::zero()) std::this_thread::sleep_for(options.pause);
     }
 }
@@ -246,7 +246,7 @@ void contest_turn::letting_go(time_point now) {
     table_.all().released_at.store(count_of(now));
 }
 
-void contest_turn::let_go(time_point now) {
+void contest_turn::released(time_point now) {
     if (!counted_) return;
     mine_.held_us += static_cast<double>((letting_go_ - got_).count()) / 1000.0;
     if (mine_.acquired < contest_notes::room) {

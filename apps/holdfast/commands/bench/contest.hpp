@@ -39,7 +39,7 @@ struct contest_notes {
     std::uint64_t acquired;
     std::array<float, room> acquire_us;  ///< With the wait in line; the first `room` are kept,
     std::array<float, room> release_us;  ///< … and of these too.
-    std::uint64_t samples;               ///< Hand-overs timed; the first `room` of them are kept.
+    std::uint64_t samples;               ///< Handoffs timed; the first `room` of them are kept.
     std::array<float, room> handoff_us;
     std::uint64_t waits;  ///< Of a writer among readers; the first `room` of them are kept.
     std::array<float, room> wait_us;
@@ -87,7 +87,7 @@ public:
     /// It is about to let go,
     void letting_go(time_point now);
     /// … and has.
-    void let_go(time_point now);
+    void released(time_point now);
     void failed(const error& why);
 
 private:

@@ -58,7 +58,7 @@ awaitable<void> compete(wanted& what, contest_table& table, int worker,
         turn.letting_go(time.now());
         const auto gone = co_await async_release(std::move(*held), token);
         if (!gone) co_return turn.failed(gone.error());
-        turn.let_go(time.now());
+        turn.released(time.now());
         co_await sleep_for(options.pause);
     }
 }

@@ -152,7 +152,7 @@ std::string to_table(const figure& f) {
     out.add("acquire", f.acquire_us);
     out.add("release", f.release_us);
     out.add("pair", f.pair_us);
-    out.add("hand-over", f.handoff_us);
+    out.add("handoff", f.handoff_us);
     if (f.handoff_round_trips) {
         out.add("", fmt::format("{:.2f} round trips", *f.handoff_round_trips));
     }

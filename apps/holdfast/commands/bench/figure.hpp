@@ -73,7 +73,7 @@ struct figure {
     std::optional<percentiles> writer_wait_us{};  ///< Among readers …
     std::optional<double> reader_hold_us{};       ///< … that held it for so long in the mean,
     std::optional<double> writer_bound_us{};      ///< … and what the longest wait is held against.
-    /// The median hand-over, in round trips of one blocking connection in the same run.
+    /// The median handoff, in round trips of one blocking connection in the same run.
     std::optional<double> handoff_round_trips{};
     std::optional<extent> per_worker{};
     std::optional<double> commands_per_op{};

@@ -236,7 +236,7 @@ std::optional<error> unfit(const handoff_options& options, const bench_engine& e
     };
     if (options.kind == "shared") {
         return wrong(
-            "--kind shared: readers hold it together, and hand nothing over; say --readers N for "
+            "--kind shared: readers hold it together, and hand nothing off; use --readers N for "
             "a writer among them");
     }
     if (options.readers > 0 && options.kind != "mutex") {
@@ -248,7 +248,7 @@ std::optional<error> unfit(const handoff_options& options, const bench_engine& e
     // Nobody is woken before it is over.
     if (options.hold >= options.round() || options.pause >= options.round()) {
         return wrong(fmt::format(
-            "{} is too long: a round takes {}; raise --seconds, or say fewer "
+            "{} is too long: a round takes {}; raise --seconds, or use fewer "
             "--rounds",
             options.hold >= options.round() ? "--hold" : "--pause", show_span(options.round())));
     }
@@ -268,24 +268,23 @@ exit_code run_handoff(const handoff_options& options) {
 
 void add_bench_handoff(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<handoff_options>();
-    CLI::App* words = to.add_subcommand("handoff", "Many want one name: from hand to hand");
+    CLI::App* words = to.add_subcommand("handoff", "Handoffs of one name between many workers");
     add_bench_options(*words, options->common);
-    add_choice(*words, "--kind", options->kind, lock_kinds(), "What goes round");
+    add_choice(*words, "--kind", options->kind, lock_kinds(), "What to hand off");
     auto* threads = add_workers(
         *words,
         {.threads = &options->workers, .processes = &options->processes, .tasks = &options->tasks},
         "Threads that share a client");
-    add_whole(*words, "--readers", options->readers, {1, 1000}, "One writer among so many readers")
+    add_whole(*words, "--readers", options->readers, {1, 1000}, "One writer among N readers")
         ->default_str("")
         ->excludes(threads);
     add_whole(*words, "--local-passes", options->local_passes, {0, 100},
-              "Passes in a process before others get it");
+              "Local passes before others get it");
     add_span(*words, "--hold", options->hold, "How long each holds it");
-    add_span(*words, "--pause", options->pause, "How long each stays away after it");
-    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
-    add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
-    add_refusal(*words, "--rate",
-                "a name is handed over when it is let go; --hold and --pause pace it");
+    add_span(*words, "--pause", options->pause, "How long each pauses after it");
+    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, without the reference");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Rounds, with the reference in turn");
+    add_refusal(*words, "--rate", "a release hands the name off; --hold and --pause pace it");
     words->footer(
         std::string("Example:\n"
                     "  holdfast bench handoff --engine redis: --processes 8 --readers 15\n") +

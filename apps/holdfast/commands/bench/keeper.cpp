@@ -101,7 +101,7 @@ figure keep(client& on, const keeper_options& options, const bench_engine& engin
             .least_slack_ms = slack};
 }
 
-std::uint64_t give_back(leases held) {
+std::uint64_t release_all(leases held) {
     std::atomic<std::uint64_t> failed = 0;
     for_all(static_cast<int>(held.size()), [&](int i) {
         if (!std::move(*held[static_cast<std::size_t>(i)]).release()) ++failed;
@@ -123,7 +123,7 @@ exit_code run_keeper(const keeper_options& options) {
         if (!held) return cannot_measure(held.error());
         found = keep(*on, options, *engine, shown);
         shown.step("giving them back");
-        gone = give_back(std::move(*held));
+        gone = release_all(std::move(*held));
     }
     const exit_code shown = report({found}, options.common);
     if (found.lost == 0U && gone == 0) return shown;
@@ -136,10 +136,10 @@ exit_code run_keeper(const keeper_options& options) {
 
 void add_bench_keeper(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<keeper_options>();
-    CLI::App* words = to.add_subcommand("keeper", "Hold many leases, and see what that costs");
+    CLI::App* words = to.add_subcommand("keeper", "The cost of holding many leases");
     add_bench_options(*words, options->common);
     add_whole(*words, "--leases", options->leases, {1, 10'000'000}, "How many");
-    add_span(*words, "--ttl", options->ttl, "Each lease's; renewed at every third of it",
+    add_span(*words, "--ttl", options->ttl, "Of each lease; renewed at every third of it",
              shortest_ttl, longest_ttl);
     add_whole(*words, "--seconds", options->seconds, {1, 86'400}, "For how long")
         ->default_str("three ttls");

@@ -424,11 +424,10 @@ void add_bench_limit(CLI::App& to, command_list& all) {
                {"all", "gcra", "fixed", "log", "counter"}, "The rule");
     add_workers(*words, {.threads = &options->threads, .processes = &options->processes},
                 "Threads that share a limiter");
-    add_whole(*words, "--keys", options->keys, {1, 1'000'000},
-              "Keys that they take from; 1: a hot one");
+    add_whole(*words, "--keys", options->keys, {1, 1'000'000}, "Number of keys; 1: a hot key");
     add_fixed_rate(*words, options->rate);
     add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");
-    add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Rounds, with the reference in turn");
     add_refusal(*words, "--tasks",
                 "a rate limiter has no call for coroutines; take --threads or --processes");
     add_refusal(*words, "--kind", "a limit is no lock; --algorithm chooses its rule");
@@ -437,7 +436,7 @@ void add_bench_limit(CLI::App& to, command_list& all) {
     }
     words->footer(
         std::string("The reference is redis-benchmark -c 64 -P 16 with the same script, keys and "
-                    "arguments; for sqlite: it is counters by prepared statements by hand.\n"
+                    "arguments; for sqlite: it is counters by hand-written statements.\n"
                     "Example:\n"
                     "  holdfast bench limit --format json\n") +
         bench_exit_codes);

@@ -62,7 +62,7 @@ public:
         held_.emplace(std::move(*held));
         return {};
     }
-    result<void> give_back() override {
+    result<void> release() override {
         holding held = std::move(*held_);
         held_.reset();
         return std::visit([](auto& one) { return std::move(one).release(); }, held);
@@ -100,7 +100,7 @@ result<worker_result> by_tasks(const std::string& url, const lock_worker_options
     }
     lock_operation first(taker_of(*on, options, name_of(0)));
     auto warm = first.take();
-    if (warm) warm = first.give_back();
+    if (warm) warm = first.release();
     if (!warm) return std::unexpected(std::move(warm.error()));
     if (worker_group.when_ready) worker_group.when_ready();
     const double cpu = own_cpu_seconds();

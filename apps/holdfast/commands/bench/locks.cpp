@@ -238,19 +238,18 @@ void add_bench_locks(CLI::App& to, command_list& all) {
     CLI::App* words =
         to.add_subcommand("locks", "Acquire and release names that nobody else wants");
     add_bench_options(*words, options->common);
-    add_choice(*words, "--kind", options->kind, lock_kinds(), "What is taken and given back");
+    add_choice(*words, "--kind", options->kind, lock_kinds(), "What to acquire and release");
     add_workers(
         *words,
         {.threads = &options->threads, .processes = &options->processes, .tasks = &options->tasks},
         "Threads, each with its own name");
-    add_whole(*words, "--names", options->names, {1, 1000},
-              "So many at once, by acquire_all, next to one");
+    add_whole(*words, "--names", options->names, {1, 1000}, "Names at once, by acquire_all");
     add_whole(*words, "--hung", options->hung, {1, 2},
-              "Servers of redlock: that stop when all are ready")
+              "Servers of redlock: to stop when all are ready")
         ->default_str("");
     add_fixed_rate(*words, options->rate);
-    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, the reference apart");
-    add_whole(*words, "--rounds", options->rounds, {1, 100}, "In turns with the reference");
+    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long, without the reference");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Rounds, with the reference in turn");
     for (const char* name : {"--hold", "--pause"}) {
         add_refusal(*words, name,
                     "nobody waits for these names: --rate paces the pairs, bench handoff has both");

@@ -62,7 +62,7 @@ std::string latency_line(const figure& f) {
     add("acquire", f.acquire_us);
     add("release", f.release_us);
     add("pair", f.pair_us);
-    add("hand-over", f.handoff_us);
+    add("handoff", f.handoff_us);
     return out;
 }
 

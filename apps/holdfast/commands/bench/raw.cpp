@@ -81,7 +81,7 @@ class raw_operation final : public operation {
 public:
     raw_operation(command_engine& on, int worker) : on_(on), words_(worker) {}
     result<void> take() override { return words_.take(on_); }
-    result<void> give_back() override { return words_.give_back(on_); }
+    result<void> release() override { return words_.release(on_); }
 
 private:
     command_engine& on_;
@@ -279,8 +279,8 @@ void add_bench_raw(CLI::App& to, command_list& all) {
         {.threads = &options->threads, .processes = &options->processes, .tasks = &options->tasks},
         "Threads, and as many coroutines");
     add_fixed_rate(*words, options->rate);
-    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each way");
-    add_whole(*words, "--rounds", options->rounds, {1, 100}, "The ways take turns");
+    add_whole(*words, "--seconds", options->seconds, {1, 3600}, "How long for each");
+    add_whole(*words, "--rounds", options->rounds, {1, 100}, "Alternating rounds");
     add_refusal(*words, "--kind", "bench raw sends plain commands, and takes no lock");
     for (const char* name : {"--hold", "--pause"}) {
         add_refusal(*words, name, "nobody waits for a key of another; --rate paces the pairs");

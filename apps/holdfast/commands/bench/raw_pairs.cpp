@@ -188,7 +188,7 @@ result<void> pair_words::take(command_engine& on) const {
     return fail(errc::unavailable, fmt::format("SET {}", text_of(took)));
 }
 
-result<void> pair_words::give_back(command_engine& on) const {
+result<void> pair_words::release(command_engine& on) const {
     const auto drop = drop_words(key_, owner_);
     const auto gone =
         on.execute({drop.view(), repeat::never, &compare_and_delete()}, on.time().now() + patience);

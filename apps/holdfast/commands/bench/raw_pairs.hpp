@@ -50,7 +50,7 @@ public:
     explicit pair_words(int worker);
 
     [[nodiscard]] result<void> take(command_engine& on) const;
-    [[nodiscard]] result<void> give_back(command_engine& on) const;
+    [[nodiscard]] result<void> release(command_engine& on) const;
 
 private:
     std::string key_;

@@ -77,7 +77,7 @@ private:
 
 result<void> run_once(operation& one) {
     auto taken = one.take();
-    return taken ? one.give_back() : taken;
+    return taken ? one.release() : taken;
 }
 
 result<void> run_timed(operation& one, notes& mine, time_point asked) {
@@ -85,7 +85,7 @@ result<void> run_timed(operation& one, notes& mine, time_point asked) {
     auto taken = one.take();
     const time_point got = time.now();
     if (!taken) return taken;
-    auto given_back = one.give_back();
+    auto given_back = one.release();
     mine.time(got - asked, time.now() - got);
     return given_back;
 }

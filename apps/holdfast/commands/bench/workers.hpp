@@ -56,7 +56,7 @@ public:
     [[nodiscard]] virtual result<void> take() = 0;
 
     /// Timed as release. An operation that takes for good has nothing to give back.
-    [[nodiscard]] virtual result<void> give_back() { return {}; }
+    [[nodiscard]] virtual result<void> release() { return {}; }
 };
 
 /// Makes a worker's operation, by the worker's number …

@@ -18,7 +18,7 @@ public:
     explicit cut_line(std::shared_ptr<lease_store> behind) : behind_(std::move(behind)) {}
 
     void cut() noexcept { cut_ = true; }
-    void mend() noexcept { cut_ = false; }
+    void restore() noexcept { cut_ = false; }
 
     [[nodiscard]] capabilities can() const noexcept override { return behind_->can(); }
 

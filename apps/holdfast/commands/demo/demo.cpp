@@ -51,7 +51,7 @@ class story {
 public:
     explicit story(const terminal& out) : out_(out), told_(out, clock_) {}
 
-    void hand_over();
+    void handoff();
     void lost_lease();
 
 private:
@@ -103,7 +103,7 @@ lease story::take(client& who, duration ttl) {
     return std::move(*held);
 }
 
-// Ben asks on a thread of his own, as another program would; answers when he stands in line. When
+// Ben asks on a thread of his own, as another program would; answers when he is in the queue. When
 // he gets it, nobody may believe in `hers` any more.
 std::future<story::got> story::ben_asks(const lease* hers) {
     say(actor::ben, bar::waits, "asks for it, too, and waits");
@@ -111,26 +111,26 @@ std::future<story::got> story::ben_asks(const lease* hers) {
         auto held = ben_.mutex(contended).acquire({.ttl = 30s, .wait = 8s});
         const bool alone = hers == nullptr || !hers->held();
         const time_point when = clock_.now();
-        must(held.has_value(), "the one who waits gets it");
-        must(alone, "held() says no before someone else holds the name");
+        must(held.has_value(), "the waiter gets it");
+        must(alone, "held() is false before someone else holds the name");
         return got{std::move(*held), when};
     });
     const bool queued = wait_for(2s, [&] {
         const auto names = ben_.list(contended);
         return names && names->size() == 1 && names->front().waiters == 1;
     });
-    must(queued, "the one who waits stands in line on the engine");
-    say(actor::ben, bar::waits, "stands in line on the engine");
+    must(queued, "the waiter is in the engine's queue");
+    say(actor::ben, bar::waits, "waits in the engine's queue");
     return coming;
 }
 
 void story::write(fencing_token fence, std::string_view value) {
     const auto written = register_.write(fence, value);
     must(written.has_value(), "the register takes the holder's write");
-    say(actor::store, bar::idle, fmt::format("\"{}\" with that fence: taken", value));
+    say(actor::store, bar::idle, fmt::format("\"{}\" with that fence: accepted", value));
 }
 
-void story::hand_over() {
+void story::handoff() {
     told_.chapter("1  Two programs want \"orders/42\"; one at a time, first come, first served");
     lease held = take(ana_, 30s);
     const fencing_token first = held.fence();
@@ -140,7 +140,7 @@ void story::hand_over() {
     write(first, "ana was here");
     rest(300ms);
     must(coming.wait_for(0s) != std::future_status::ready, "nobody else gets what is held");
-    say(actor::ana, bar::idle, "gives it back");
+    say(actor::ana, bar::idle, "releases it");
     const time_point released = clock_.now();
     must(std::move(held).release().has_value(), "the holder releases what it holds");
     auto [next, when] = coming.get();
@@ -148,10 +148,10 @@ void story::hand_over() {
               fmt::format("woken by the release and the owner already, {:.3f} ms later, fence {}",
                           in_ms(when - released), next.fence().value));
     must(next.held() && next.fence() > first, "the next holder's fence is larger");
-    must(ben_.statistics().handed_over == 1, "the release itself hands the name over");
+    must(ben_.statistics().handed_off == 1, "the release itself hands the name off");
     write(next.fence(), "then ben was");
     must(std::move(next).release().has_value(), "the holder releases what it holds");
-    say(actor::ben, bar::idle, "gives it back");
+    say(actor::ben, bar::idle, "releases it");
 }
 
 void story::lost_lease() {
@@ -170,26 +170,27 @@ void story::lost_lease() {
     });
     must(wait_for(short_ttl, [&] { return held.status() == lease_status::jeopardy; }),
          "a holder that cannot renew is in jeopardy");
-    say(actor::ana, bar::shaky, "a renewal failed; it is tried again and again");
+    say(actor::ana, bar::shaky, "a renewal failed; it is retried");
     auto [next, when] = coming.get();
     told_.say(when, actor::ben, bar::holds,
-              fmt::format("gets it when her time is over, fence {}", next.fence().value));
+              fmt::format("gets it when her lease ends, fence {}", next.fence().value));
     must(wait_for(short_ttl, [&] { return lost_at.load() != time_point::max(); }), "lost() fires");
-    must(!held.held() && held.reason() == loss_reason::expired, "the lost lease says why");
+    must(!held.held() && held.reason() == loss_reason::expired, "the lost lease has its reason");
     must(next.fence() > old, "the next holder's fence is larger");
-    write(next.fence(), "ben goes on");
+    write(next.fence(), "ben continues");
     rest(200ms);
-    line_->mend();
+    line_->restore();
     say(actor::ana, bar::idle, "is back; a write that she sent before arrives only now");
     const auto late = register_.write(old, "ana, too late");
-    must(!late && late.error() == errc::lease_lost && register_.value() == "ben goes on",
+    must(!late && late.error() == errc::lease_lost && register_.value() == "ben continues",
          "the register refuses the old fence");
     say(actor::store, bar::idle, "\"ana, too late\" with her old fence: refused");
     const auto given_back = std::move(held).release();
-    must(!given_back && given_back.error() == errc::lease_lost, "a lost lease says so on release");
+    must(!given_back && given_back.error() == errc::lease_lost,
+         "the release of a lost lease fails");
     must(next.held(), "the holder is not disturbed by the late one");
     must(std::move(next).release().has_value(), "the holder releases what it holds");
-    say(actor::ben, bar::idle, "gives it back");
+    say(actor::ben, bar::idle, "releases it");
 }
 
 exit_code run_demo() {
@@ -197,23 +198,23 @@ exit_code run_demo() {
     fmt::print("Holdfast on the embedded engine, memory: (the same code runs on redis://).\n");
     try {
         story told(out);
-        told.hand_over();
+        told.handoff();
         told.lost_lease();
     } catch (const not_as_told& e) {
         std::fflush(stdout);
-        fmt::print(stderr, "\nholdfast: not as told: {}\n", e.what());
+        fmt::print(stderr, "\nholdfast: the demo failed: {}\n", e.what());
         return exit_code::failure;
     }
-    fmt::print("\n{} One holder at a time; a lost lease is told; a late write is refused.\n",
-               out.in(paint::green, "As told."));
+    fmt::print("\n{} One holder at a time; a loss is reported; a late write is refused.\n",
+               out.in(paint::green, "Done."));
     return exit_code::success;
 }
 
 }  // namespace
 
 void add_demo(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("demo", "Show what Holdfast does, with no server needed");
-    words->footer("Exit code 1 if anything does not go as it is told.\n");
+    CLI::App* words = to.add_subcommand("demo", "Show what Holdfast does; needs no server");
+    words->footer("Exit code 1 if a step fails.\n");
     all.push_back({words, run_demo});
 }
 

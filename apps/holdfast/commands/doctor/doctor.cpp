@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// holdfast doctor: what is unsafe about an engine, in plain words, and how to mend it.
+// holdfast doctor: what is unsafe about an engine, in plain words, and how to fix it.
 #include "command_line.hpp"
 #include "commands/doctor/examinations.hpp"
 #include "engine_choice.hpp"
@@ -133,7 +133,7 @@ result<findings> examine(const doctor_options& options) {
 
 bool same(const finding& one, const finding& other) {
     return one.weight == other.weight && one.about == other.about && one.text == other.text &&
-           one.mend == other.mend;
+           one.fix == other.fix;
 }
 
 // What several servers have in common is said once; of what is unsafe, each is named.
@@ -159,8 +159,8 @@ void print_text(const findings& all) {
         const std::string where = places_of(one, all);
         fmt::print("{} {:<12} {}{}{}\n", out.in(colour_of(one.weight), word), one.about,
                    printable(where), where.empty() ? "" : ": ", printable(one.text));
-        if (one.mend.empty()) continue;
-        fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), printable(one.mend));
+        if (one.fix.empty()) continue;
+        fmt::print("{:<21}{} {}\n", "", out.in(paint::bold, "→"), printable(one.fix));
     }
     const auto unsafe = std::ranges::count(all, level::unsafe, &finding::weight);
     if (unsafe == 0) {
@@ -178,7 +178,7 @@ void print_json(const findings& all) {
         line.put("about", one.about);
         line.put("where", one.where);
         line.put("text", one.text);
-        if (!one.mend.empty()) line.put("mend", one.mend);
+        if (!one.fix.empty()) line.put("fix", one.fix);
         fmt::print("{}\n", line.text());
     }
 }
@@ -195,18 +195,18 @@ exit_code run_doctor(const doctor_options& options) {
 
 void add_doctor(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<doctor_options>();
-    CLI::App* words = to.add_subcommand("doctor", "Say what is unsafe about an engine");
-    add_choice(*words, "--format", options->format, {"text", "json"},
-               "For people, or for programs");
+    CLI::App* words = to.add_subcommand("doctor", "Find unsafe settings of an engine");
+    add_choice(*words, "--format", options->format, {"text", "json"}, "The output format");
     add_engine_options(*words, options->engine);
     words->footer(
         "Example:\n"
         "  HOLDFAST_ENGINE=redis://db1 holdfast doctor\n"
         "\n"
-        "Looks at eviction, persistence, replicas, clocks, version, permissions and TLS of each "
-        "Redis server; at file system, permissions and journal of a SQLite file. It takes a lease "
-        "of its own and gives it back; it changes nothing else.\n"
-        "Exit codes: 0 nothing unsafe, 1 something is, 2 misuse, 5 no answer\n");
+        "Checks eviction, persistence, replicas, clocks, version, permissions and TLS of each "
+        "Redis "
+        "server; file system, permissions and journal of a SQLite file. It acquires and releases a "
+        "lease of its own; it changes nothing else.\n"
+        "Exit codes: 0 nothing unsafe, 1 something unsafe, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return run_doctor(*options); }});
 }
 

@@ -49,8 +49,8 @@ bool may(int what, const fs::path& file) {
     return ::faccessat(AT_FDCWD, file.c_str(), what, AT_EACCESS) == 0;
 }
 
-finding unfit_file(const fs::path& file, std::string why, std::string mend = "name another file") {
-    return {level::unsafe, "file", file.native(), std::move(why), std::move(mend)};
+finding unfit_file(const fs::path& file, std::string why, std::string fix = "name another file") {
+    return {level::unsafe, "file", file.native(), std::move(why), std::move(fix)};
 }
 
 // What keeps it from being a file of ours before it is opened: a pipe would keep us waiting.
@@ -92,14 +92,14 @@ std::optional<finding> examine_contents(const fs::path& file) {
 // What keeps this user from taking a lease.
 std::optional<finding> examine_access(const fs::path& file) {
     const fs::path folder = file.parent_path();
-    const auto unfit = [&](std::string about, std::string why, std::string mend) {
+    const auto unfit = [&](std::string about, std::string why, std::string fix) {
         return finding{level::unsafe, std::move(about), file.native(), std::move(why),
-                       std::move(mend)};
+                       std::move(fix)};
     };
     std::error_code none;
     if (!fs::is_directory(folder, none)) {
-        return unfit("file", "its directory does not exist, or cannot be looked at",
-                     "make the directory, or mend its permissions");
+        return unfit("file", "its directory does not exist, or cannot be read",
+                     "make the directory, or fix its permissions");
     }
     const bool there = fs::exists(file, none);
     const bool beside = may(W_OK, folder) || may(W_OK, file.native() + "-wal");
@@ -164,7 +164,7 @@ findings examine_permissions(const fs::path& file) {
         const bool sticky = (seen.st_mode & S_ISVTX) != 0 && S_ISDIR(seen.st_mode);
         if ((seen.st_mode & S_IWOTH) != 0 && !sticky) {
             found.push_back({level::unsafe, "permissions", one.native(),
-                             "everyone on this machine may write it, and so break any lock",
+                             "everyone on this machine may write it, and so end any lock",
                              fmt::format("chmod o-w {}", one.native())});
         } else if ((seen.st_mode & S_IWGRP) != 0) {
             found.push_back({level::note, "permissions", one.native(),

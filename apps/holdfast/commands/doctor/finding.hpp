@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What `holdfast doctor` found: what is so, what that means for a lock, and how to mend it.
+/// What `holdfast doctor` found: what is so, what that means for a lock, and how to fix it.
 namespace holdfast::app {
 
 struct finding {
@@ -18,7 +18,7 @@ struct finding {
     std::string about;  ///< A word or two, the same for machines and people: "eviction".
     std::string where;  ///< Which server or file.
     std::string text;   ///< One sentence.
-    std::string mend;   ///< What to do about it; empty if there is nothing to do.
+    std::string fix;    ///< What to do about it; empty if there is nothing to do.
 };
 
 using findings = std::vector<finding>;

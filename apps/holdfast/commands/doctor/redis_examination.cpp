@@ -141,7 +141,7 @@ findings ask(redis_facts facts, const asker& server) {
         const bool refused = info.error() == errc::denied;
         return {{refused ? level::note : level::unsafe, "server", facts.where,
                  doctors_words(info.error().detail),
-                 refused ? "allow INFO to the user, so that more can be looked at"
+                 refused ? "allow INFO to the user, so that doctor can check more"
                          : "look whether the server runs, and can be reached"}};
     }
     facts.info = parse_info(info->text());
@@ -211,7 +211,7 @@ findings examine_sentinels(const url& where) {
             found.push_back({level::good, "sentinel", label, "can agree on a failover", ""});
         } else {
             found.push_back({level::unsafe, "sentinel", label, doctors_words(quorum.error().detail),
-                             "mend it: without a quorum nobody takes over"});
+                             "fix it: without a quorum there is no failover"});
         }
     }
     if (where.hosts.size() < 3) {

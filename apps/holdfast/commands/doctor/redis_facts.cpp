@@ -37,9 +37,8 @@ public:
     }
 
 private:
-    void say(level weight, std::string about, std::string text, std::string mend = {}) {
-        found_.push_back(
-            {weight, std::move(about), facts_.where, std::move(text), std::move(mend)});
+    void say(level weight, std::string about, std::string text, std::string fix = {}) {
+        found_.push_back({weight, std::move(about), facts_.where, std::move(text), std::move(fix)});
     }
     [[nodiscard]] std::string text(std::string_view field) const {
         const auto found = facts_.info.find(field);
@@ -70,7 +69,7 @@ void judgement::version() {
     int major = 0;
     std::from_chars(said.data(), said.data() + said.size(), major);
     if (said.empty()) {
-        say(level::note, "version", "the server does not say its version");
+        say(level::note, "version", "the server does not report its version");
     } else if (major < 5) {
         say(level::unsafe, "version",
             fmt::format("Redis {} replicates scripts by their text, and our scripts read the clock",
@@ -89,7 +88,7 @@ void judgement::version() {
     if (text("cluster_enabled") == "1" && facts_.shape != redis_shape::cluster) {
         say(level::unsafe, "cluster",
             "the server is a node of a Cluster, and serves some names only",
-            "say redis-cluster:// in the engine's URL");
+            "use redis-cluster:// in the engine's URL");
     }
 }
 
@@ -118,7 +117,7 @@ void judgement::clock() {
 void judgement::eviction() {
     const std::string policy = text("maxmemory_policy");
     if (policy.empty()) {
-        say(level::note, "eviction", "the server does not say what it does when it is full",
+        say(level::note, "eviction", "the server does not report its eviction policy",
             "allow INFO, and look at maxmemory-policy yourself");
     } else if (policy == "noeviction") {
         say(level::good, "eviction", "a full server refuses new leases and forgets none");
@@ -128,7 +127,7 @@ void judgement::eviction() {
             "CONFIG SET maxmemory-policy noeviction");
     } else {
         say(level::unsafe, "eviction",
-            fmt::format("maxmemory-policy is {}: a full server throws locks away, because they "
+            fmt::format("maxmemory-policy is {}: a full server evicts locks, because they "
                         "expire; then two hold the same",
                         policy),
             "CONFIG SET maxmemory-policy noeviction");
@@ -217,9 +216,9 @@ void judgement::wire() {
             "give the authority's certificate by ca_file= instead");
     } else if (!facts_.tls && !facts_.loopback) {
         say(level::unsafe, "tls",
-            "the connection leaves this machine and is not encrypted: who listens learns the "
+            "the connection leaves this machine and is not encrypted: an eavesdropper learns the "
             "password and the owners of leases",
-            "say rediss:// in the engine's URL");
+            "use rediss:// in the engine's URL");
     } else {
         say(level::good, "tls",
             facts_.tls ? "encrypted, and the server's certificate is checked"
@@ -230,7 +229,7 @@ void judgement::wire() {
 void judgement::access() {
     if (facts_.no_password.value_or(false)) {
         say(facts_.loopback ? level::note : level::unsafe, "access",
-            "the server asks for no password: whoever reaches it can break any lock",
+            "the server needs no password: anyone who reaches it can end any lock",
             "make a user for Holdfast with a password of its own (docs/guide/redis.md)");
     } else if (facts_.may_do_all.value_or(false)) {
         say(level::note, "access", "our user may do everything on the server",

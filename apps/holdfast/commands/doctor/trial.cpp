@@ -33,12 +33,12 @@ bool is_damage(const error& why, const trial_plan& plan) {
     return plan.in_a_file && why.code == errc::corrupt;
 }
 
-std::string mend_for(const error& why, const trial_plan& plan) {
+std::string fix_for(const error& why, const trial_plan& plan) {
     if (plan.in_a_file) {
         return why.code == errc::denied ? "let this user write the file and its directory" : "";
     }
     if (is_forbidden(why)) {
-        return "give the user the permissions of docs/guide/redis.md, or mend the password";
+        return "give the user the permissions of docs/guide/redis.md, or fix the password";
     }
     switch (why.code) {
         case errc::unavailable:
@@ -57,13 +57,13 @@ finding refused(std::string about, const trial_plan& plan, const error& why) {
     std::string text = doctors_words(why.detail);
     const std::string again = plan.where + ": ";  // an engine in a file begins with its name
     if (text.starts_with(again)) text.erase(0, again.size());
-    std::string mend = mend_for(why, plan);
+    std::string fix = fix_for(why, plan);
     // Of a file that is damaged, the engine itself says what to do.
     if (const auto colon = text.find(": "); is_damage(why, plan) && colon != std::string::npos) {
-        mend = text.substr(colon + 2);
+        fix = text.substr(colon + 2);
         text.resize(colon);
     }
-    return {level::unsafe, std::move(about), plan.where, std::move(text), std::move(mend)};
+    return {level::unsafe, std::move(about), plan.where, std::move(text), std::move(fix)};
 }
 
 bool is_waited_for(client& on, const std::string& name) {
@@ -118,8 +118,8 @@ findings try_a_lease(client on, const trial_plan& plan) {
     if (auto trouble = try_to_wait(on, std::move(*held), name, plan)) {
         found.push_back(std::move(*trouble));
     } else {
-        found.push_back({level::good, "lease", plan.where,
-                         "a lease was granted, handed over and given back", ""});
+        found.push_back(
+            {level::good, "lease", plan.where, "a lease was granted, handed off and released", ""});
     }
     return found;
 }

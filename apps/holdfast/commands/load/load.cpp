@@ -90,11 +90,9 @@ result<limit_figures> measure_limit(const load_options& options) {
     if (auto opened = swarm.open(); !opened) return std::unexpected(opened.error());
     swarm.start();
     const time_point began = system_clock().now();
-    show_progress(options.time, [&] {
-        return fmt::format("minimal loop: {} deliveries", swarm.delivered());
-    });
-    const double seconds =
-        std::chrono::duration<double>(system_clock().now() - began).count();
+    show_progress(options.time,
+                  [&] { return fmt::format("minimal loop: {} deliveries", swarm.delivered()); });
+    const double seconds = std::chrono::duration<double>(system_clock().now() - began).count();
     const auto delivered = static_cast<double>(swarm.delivered());
     swarm.finish({}, duration::zero());
     load_figures seen{.seconds = seconds};
@@ -140,8 +138,8 @@ result<load_figures> measure_server(const load_options& options, const swarm_tar
     seen.seconds = std::chrono::duration<double>(system_clock().now() - began).count();
     swarm.finish(senders.last_offsets(), std::chrono::seconds(30));
     // What came after the last second was delivered too: the time is that of all of it.
-    seen.seconds = std::max(
-        seen.seconds, std::chrono::duration<double>(system_clock().now() - began).count());
+    seen.seconds =
+        std::max(seen.seconds, std::chrono::duration<double>(system_clock().now() - began).count());
     senders.report(seen);
     swarm.report(seen);
     const auto calls_now = metric(to, "holdfast_http_send_calls_total");
@@ -165,10 +163,16 @@ result<load_figures> measure(const load_options& options) {
     swarm_target to;
     if (options.url.empty()) {
         auto started = load_process::serve(
-            {"holdfast", "serve", "--listen", "127.0.0.1:0", "--quiet", "on", "--engine",
-             options.engine, "--mode", options.mode, "--cooldown", show_span(options.cooldown),
-             "--user-rate", "off", "--room-rate", "off", "--address-rate", "off", "--connections",
-             std::to_string(options.viewers + options.senders + 100)});
+            {"holdfast",       "serve",
+             "--listen",       "127.0.0.1:0",
+             "--quiet",        "on",
+             "--engine",       options.engine,
+             "--mode",         options.mode,
+             "--cooldown",     show_span(options.cooldown),
+             "--user-rate",    "off",
+             "--room-rate",    "off",
+             "--address-rate", "off",
+             "--connections",  std::to_string(options.viewers + options.senders + 100)});
         if (!started) return std::unexpected(started.error());
         own.emplace(std::move(*started));
         to = own->target();

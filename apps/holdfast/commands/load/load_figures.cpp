@@ -43,8 +43,8 @@ std::string to_text(const load_figures& seen) {
     const auto put = [&out](std::string_view name, const std::string& value) {
         fmt::format_to(std::back_inserter(out), "{:<22}{}\n", name, value);
     };
-    put("viewers", fmt::format("{} in {} room{}", seen.viewers, seen.rooms,
-                               seen.rooms == 1 ? "" : "s"));
+    put("viewers",
+        fmt::format("{} in {} room{}", seen.viewers, seen.rooms, seen.rooms == 1 ? "" : "s"));
     put("sent", fmt::format("{} in {:.1f} s, {} refused", seen.sent, seen.seconds, seen.refused));
     put("delivered", fmt::format("{} ({:.0f}/s) in {} frames", seen.delivered,
                                  seen.deliveries_per_second(), seen.frames));

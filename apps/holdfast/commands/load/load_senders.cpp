@@ -48,8 +48,8 @@ result<plain_answer> ask_over(int socket, const std::string& request) {
         std::from_chars(text.data() + at + field.size(), text.data() + end, length);
     }
     plain_answer out;
-    std::from_chars(text.data() + std::min<std::size_t>(9, text.size()),
-                    text.data() + text.size(), out.status);
+    std::from_chars(text.data() + std::min<std::size_t>(9, text.size()), text.data() + text.size(),
+                    out.status);
     out.body = text.substr(body, length);
     return out;
 }
@@ -82,8 +82,9 @@ std::string load_senders::request_of(std::size_t number, std::uint64_t post,
         std::string content =
             fmt::format("at:{} ", system_clock().now().time_since_epoch().count());
         if (content.size() < how_.size) content.append(how_.size - content.size(), 'x');
-        fmt::format_to(std::back_inserter(body), R"({}{{"content":"{}","messageId":"{}-{}-{}-{}"}})",
-                       i == 0 ? "" : ",", content, run_, number, post, i);
+        fmt::format_to(std::back_inserter(body),
+                       R"({}{{"content":"{}","messageId":"{}-{}-{}-{}"}})", i == 0 ? "" : ",",
+                       content, run_, number, post, i);
     }
     body += "]}";
     std::string head = fmt::format(
@@ -119,11 +120,11 @@ bool load_senders::send_one(int socket, std::size_t number, std::uint64_t post) 
 void load_senders::run(std::size_t number) {
     const double posts =
         how_.rate / static_cast<double>(how_.senders) / static_cast<double>(how_.batch);
-    const auto gap = posts > 0 ? std::chrono::duration_cast<duration>(
-                                     std::chrono::duration<double>(1 / posts))
-                               : duration::zero();
-    time_point next = system_clock().now() + gap / static_cast<int>(how_.senders) *
-                                                 static_cast<int>(number);
+    const auto gap =
+        posts > 0 ? std::chrono::duration_cast<duration>(std::chrono::duration<double>(1 / posts))
+                  : duration::zero();
+    time_point next =
+        system_clock().now() + gap / static_cast<int>(how_.senders) * static_cast<int>(number);
     int socket = -1;
     for (std::uint64_t post = 0; !ending_; ++post) {
         if (gap > duration::zero()) rest_until(next);

@@ -104,8 +104,7 @@ std::optional<double> resident_kib(pid_t pid) {
 std::optional<double> metric(const swarm_target& of, std::string_view name) {
     const auto socket = connect_to(of);
     if (!socket) return std::nullopt;
-    std::string request =
-        fmt::format("GET /metrics HTTP/1.1\r\nHost: {}:{}\r\n", of.host, of.port);
+    std::string request = fmt::format("GET /metrics HTTP/1.1\r\nHost: {}:{}\r\n", of.host, of.port);
     if (!of.bearer.empty()) request += fmt::format("Authorization: Bearer {}\r\n", of.bearer);
     const auto answer = ask_over(*socket, request + "\r\n");
     ::close(*socket);

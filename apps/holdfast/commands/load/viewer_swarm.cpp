@@ -215,8 +215,8 @@ void viewer_swarm::hear(viewer& one, std::string_view text) {
     ++frames_;
     delivered_ += *count;
     shed_ += number_in(head, "shed").value_or(0);
-    const auto second = static_cast<std::size_t>((system_clock().now() - began_) /
-                                                 std::chrono::seconds(1));
+    const auto second =
+        static_cast<std::size_t>((system_clock().now() - began_) / std::chrono::seconds(1));
     if (each_second_.size() <= second && second < 100'000) each_second_.resize(second + 1);
     if (second < each_second_.size()) each_second_[second] += *count;
     if (one.samples) sample(text);
@@ -277,8 +277,8 @@ void viewer_swarm::report(load_figures& into) {
     into.delay = delays_of(delays_ms_);
     into.delivered_each_second = each_second_;
     if (into.seconds > 0 && !viewers_.empty()) {
-        into.frames_per_viewer_second = static_cast<double>(frames_) / into.seconds /
-                                        static_cast<double>(viewers_.size());
+        into.frames_per_viewer_second =
+            static_cast<double>(frames_) / into.seconds / static_cast<double>(viewers_.size());
     }
 }
 

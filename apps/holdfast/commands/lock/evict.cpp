@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// holdfast lock break: takes a name from whoever holds it.
+// holdfast lock evict: evicts the holder of a name.
 //
 // The holder is told, not asked: until it hears of it, it works on, and only its fence stops it. So
 // a person is shown whom it hits, and asked.
@@ -30,7 +30,7 @@ struct break_options {
 
 // Asks on stderr, so that the answer's echo and our words stay out of a pipe.
 bool agrees(const lease_info& seen) {
-    fmt::print(stderr, "'{}' is held by {}. It may be at work still: break it? [y/N] ",
+    fmt::print(stderr, "'{}' is held by {}, which may still be working. Evict it? [y/N] ",
                printable(seen.name), show_holders(seen));
     std::string answer;
     std::getline(std::cin, answer);
@@ -39,7 +39,7 @@ bool agrees(const lease_info& seen) {
 
 exit_code break_it(const break_options& options) {
     if (!options.yes && ::isatty(STDIN_FILENO) != 1) {
-        complain("nobody is there to be asked: say --yes");
+        complain("there is no terminal to ask: use --yes");
         return exit_code::usage;
     }
     auto on = open_shared(options.engine);
@@ -58,7 +58,7 @@ exit_code break_it(const break_options& options) {
     if (*taken == 0) {
         fmt::print("{}: free\n", printable(options.name));
     } else {
-        fmt::print("{}: taken from {} holder{}\n", printable(options.name), *taken,
+        fmt::print("{}: evicted {} holder{}\n", printable(options.name), *taken,
                    *taken == 1 ? "" : "s");
     }
     return exit_code::success;
@@ -68,20 +68,21 @@ exit_code break_it(const break_options& options) {
 
 void add_lock_break(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<break_options>();
-    CLI::App* words = to.add_subcommand("break", "Take a name from whoever holds it");
+    CLI::App* words = to.add_subcommand("evict", "Evict the holder of a name");
     words->add_option("NAME", options->name, "Which")->required();
-    words->add_option("--reason", options->reason, "Told to the holder")
+    words->add_option("--reason", options->reason, "The reason, sent to the holder")
         ->type_name("TEXT")
         ->required();
     words->add_flag("-y,--yes", options->yes, "Do not ask");
     add_engine_options(*words, options->engine);
     words->footer(
         "Example:\n"
-        "  holdfast lock break orders/42 --reason \"web3 is gone\"\n"
+        "  holdfast lock evict orders/42 --reason \"web3 is gone\"\n"
         "\n"
-        "The holder works on until it hears of it: at its next renewal at the latest, a third of "
-        "its ttl. Let the resource check the fence.\n"
-        "Exit codes: 0 it is free or the next one's, 1 you said no, 2 misuse, 5 no answer\n");
+        "The holder keeps working until it learns of it, at its next renewal at the latest (a "
+        "third "
+        "of its ttl). Let the resource check the fence.\n"
+        "Exit codes: 0 evicted or free, 1 you answered no, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return break_it(*options); }});
 }
 

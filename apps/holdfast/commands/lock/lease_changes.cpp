@@ -35,10 +35,10 @@ std::string_view to_string(lease_change::kind type) noexcept {
     switch (type) {
         case kind::held: return "held";
         case kind::acquired: return "acquired";
-        case kind::handed_over: return "handed over";
+        case kind::handed_off: return "handed off";
         case kind::left: return "left";
         case kind::waiting: return "waiting";
-        case kind::broken: return "broken";
+        case kind::evicted: return "evicted";
         case kind::free: return "free";
     }
     return "";
@@ -58,7 +58,7 @@ std::vector<lease_change> changes_between(std::span<const lease_info> before,
         }
         const lease_info went = without(*old, now);
         if (without(now, *old).held()) {
-            const kind type = old->waiters > 0 ? kind::handed_over : kind::acquired;
+            const kind type = old->waiters > 0 ? kind::handed_off : kind::acquired;
             found.push_back({type, now, went});
         } else if (went.held()) {
             found.push_back({kind::left, now, went});

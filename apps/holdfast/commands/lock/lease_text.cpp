@@ -50,6 +50,7 @@ std::string to_json(const holder_info& holder, const lease_mode& mode) {
     put(out, "remaining_ms", holder.remaining);
     if (holder.fence.value != 0) out.put("fence", holder.fence.value);
     if (mode.type == lease_mode::kind::permit) out.put("permits", holder.permits);
+    if (!holder.note.empty()) out.put("note", holder.note);
     return out.text();
 }
 
@@ -73,6 +74,10 @@ std::string show_holders(const lease_info& info) {
     const std::string first = show_who(info.holders.front().who);
     if (info.holders.size() == 1) return first;
     return fmt::format("{} and {} more", first, info.holders.size() - 1);
+}
+
+std::string show_note(const lease_info& info) {
+    return info.holders.empty() ? std::string() : printable(info.holders.front().note);
 }
 
 std::string show_mode(const lease_mode& mode) {
@@ -102,9 +107,9 @@ std::string to_json(const lease_info& info) {
     std::vector<std::string> holders;
     for (const holder_info& one : info.holders) holders.push_back(to_json(one, info.mode));
     out.raw("holders", json_array(holders));
-    std::vector<std::string> line;
-    for (const waiter_info& one : info.line) line.push_back(to_json(one));
-    if (!line.empty()) out.raw("line", json_array(line));
+    std::vector<std::string> queue;
+    for (const waiter_info& one : info.queue) queue.push_back(to_json(one));
+    if (!queue.empty()) out.raw("queue", json_array(queue));
     return out.text();
 }
 

@@ -14,6 +14,9 @@ namespace holdfast::app {
 /// All holders of a name in one short text: the first, and how many more there are.
 [[nodiscard]] std::string show_holders(const lease_info& info);
 
+/// What the first of them says of itself; empty if it says nothing.
+[[nodiscard]] std::string show_note(const lease_info& info);
+
 /// "exclusive", "shared", "2 of 5". For people; JSON has the numbers by themselves.
 [[nodiscard]] std::string show_mode(const lease_mode& mode);
 

@@ -12,11 +12,34 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::app {
 namespace {
+
+// Notes have a column if there are any.
+std::string list_text(std::span<const lease_info> found, const terminal& to) {
+    const bool notes =
+        std::ranges::any_of(found, [](const lease_info& one) { return !show_note(one).empty(); });
+    std::vector<std::string> headings{"NAME", "MODE", "HOLDER", "LEFT", "WAITING", "FENCE"};
+    if (notes) headings.emplace_back("NOTE");
+    table out(std::move(headings));
+    for (const lease_info& one : found) {
+        std::vector<std::string> row{
+            printable(one.name),         show_mode(one.mode),
+            show_holders(one),           show_left(one.remaining),
+            std::to_string(one.waiters), one.fence.value == 0 ? "-" : to_string(one.fence)};
+        if (notes) row.push_back(show_note(one));
+        out.add(std::move(row));
+    }
+    return out.text(to);
+}
 
 exit_code list(const lock_look_options& options) {
     auto on = open_shared(options.engine, purpose::look);
@@ -31,13 +54,7 @@ exit_code list(const lock_look_options& options) {
         fmt::print(stderr, "nothing is held\n");
         return exit_code::success;
     }
-    table out({"NAME", "MODE", "HOLDER", "LEFT", "WAITING", "FENCE"});
-    for (const lease_info& one : *found) {
-        out.add({printable(one.name), show_mode(one.mode), show_holders(one),
-                 show_left(one.remaining), std::to_string(one.waiters),
-                 one.fence.value == 0 ? "-" : to_string(one.fence)});
-    }
-    fmt::print("{}", out.text(terminal::of(STDOUT_FILENO)));
+    fmt::print("{}", list_text(*found, terminal::of(STDOUT_FILENO)));
     return exit_code::success;
 }
 
@@ -52,7 +69,7 @@ void add_lock_ls(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock ls orders/\n"
         "\n"
-        "With --format json, one object to a line.\n"
+        "With --format json, one object per line.\n"
         "Exit codes: 0 done, also if nothing is held; 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return list(*options); }});
 }

@@ -29,10 +29,11 @@ void print_text(const lease_info& seen) {
                    show_ending(one.remaining));
         if (one.fence.value != 0) fmt::print(", fence {}", one.fence.value);
         if (one.permits != 1) fmt::print(", {} permits", one.permits);
+        if (!one.note.empty()) fmt::print(": {}", printable(one.note));
         fmt::print("\n");
     }
     int place = 0;
-    for (const waiter_info& one : seen.line) {
+    for (const waiter_info& one : seen.queue) {
         fmt::print("  {:>2}. waits  {}{}\n", ++place, show_who(one.who), since(one.since));
     }
 }
@@ -58,7 +59,7 @@ exit_code show(const lock_look_options& options) {
 
 void add_lock_show(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<lock_look_options>();
-    CLI::App* words = to.add_subcommand("show", "Show one name: who holds it, and who waits");
+    CLI::App* words = to.add_subcommand("show", "Show the holders and waiters of a name");
     words->add_option("NAME", options->name, "Which")->required();
     add_look_options(*words, *options);
     words->footer(

@@ -63,8 +63,8 @@ void add_lock_wait(CLI::App& to, command_list& all) {
         "Example:\n"
         "  holdfast lock wait deploy --timeout 10m && echo nobody deploys\n"
         "\n"
-        "It does not take the name: somebody may hold it again a moment later. To do something "
-        "while nobody else does, use 'holdfast run NAME --wait TIME'.\n"
+        "It does not acquire the name: somebody may hold it again a moment later. To run a command "
+        "while you hold it, use 'holdfast run NAME --wait TIME'.\n"
         "Exit codes: 0 free, 2 misuse, 3 still held, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return wait_for(*options); }});
 }

@@ -39,10 +39,10 @@ paint colour_of(lease_change::kind type) {
     switch (type) {
         case lease_change::kind::held: return paint::plain;
         case lease_change::kind::acquired: return paint::green;
-        case lease_change::kind::handed_over: return paint::cyan;
+        case lease_change::kind::handed_off: return paint::cyan;
         case lease_change::kind::left: return paint::dim;
         case lease_change::kind::waiting: return paint::yellow;
-        case lease_change::kind::broken: return paint::red;
+        case lease_change::kind::evicted: return paint::red;
         case lease_change::kind::free: return paint::dim;
     }
     return paint::plain;
@@ -88,8 +88,8 @@ std::string in_words(const lease_change& change, const std::string& reason) {
     const lease_info& it = change.now;
     if (change.type == kind::free) return "";
     if (change.type == kind::waiting) return fmt::format("{} wait", it.waiters);
-    if (change.type == kind::broken) {
-        return fmt::format("taken from {}: {}", show_holders(it), printable(reason));
+    if (change.type == kind::evicted) {
+        return fmt::format("evicted {}: {}", show_holders(it), printable(reason));
     }
     std::string text;
     if (it.mode.type != lease_mode::kind::exclusive) text = show_mode(it.mode) + ", ";
@@ -107,7 +107,7 @@ void print(const lease_change& change, const std::string& reason, const watch_op
         json_object line;
         line.put("time", show_moment(now));
         line.put("change", to_string(change.type));
-        if (change.type == lease_change::kind::broken) line.put("reason", reason);
+        if (change.type == lease_change::kind::evicted) line.put("reason", reason);
         line.raw("lease", to_json(it));
         fmt::print("{}\n", line.text());
         return;
@@ -136,7 +136,7 @@ exit_code watch(const watch_options& options) {
                 if (first) change.type = lease_change::kind::held;
                 const auto reason = breaks.reason_for(change);
                 if (reason) {
-                    print({lease_change::kind::broken, change.before, {}}, *reason, options, out);
+                    print({lease_change::kind::evicted, change.before, {}}, *reason, options, out);
                 }
                 print(change, "", options, out);
             }
@@ -161,18 +161,18 @@ exit_code watch(const watch_options& options) {
 
 void add_lock_watch(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<watch_options>();
-    CLI::App* words = to.add_subcommand("watch", "Say each change, as it happens");
+    CLI::App* words = to.add_subcommand("watch", "Print each change as it is seen");
     words->add_option("PREFIX", options->name, "Only names that begin so");
-    add_span(*words, "--every", options->every, "How often to look", 10ms);
+    add_span(*words, "--every", options->every, "How often to poll", 10ms);
     add_wait(*words, "--for", options->length, "How long to watch, or forever");
     add_look_options(*words, *options);
     words->footer(
         "Example:\n"
         "  holdfast lock watch orders/ --format json\n"
         "\n"
-        "It looks at moments: what begins and ends between two of them is not seen.\n"
-        "Changes: held (at the first look), acquired, handed over, left (one of several), "
-        "waiting, broken (with its reason), free.\n"
+        "It polls: changes that begin and end between two polls are not seen.\n"
+        "Changes: held (at the first poll), acquired, handed off, left (one of several), "
+        "waiting, evicted (with its reason), free.\n"
         "Exit codes: 0 when its time is over, 2 misuse, 5 no answer at the end\n");
     all.push_back({.words = words, .run = [options] { return watch(*options); }});
 }

@@ -17,7 +17,9 @@ namespace {
 
 void ask(client& on, const run_options& options, std::stop_token stop,
          mutex::acquire_completion done) {
-    const acquire_options how{.ttl = options.ttl, .wait = options.wait, .stop = std::move(stop)};
+    const holder_note note = options.note.empty() ? holder_note() : holder_note(options.note);
+    const acquire_options how{
+        .ttl = options.ttl, .wait = options.wait, .note = note, .stop = std::move(stop)};
     if (options.shared) {
         on.shared_mutex(options.name).acquire_shared_async(how, std::move(done));
         return;

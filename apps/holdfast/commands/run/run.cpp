@@ -42,13 +42,13 @@ result<void> check(const run_options& options) {
     if (options.words.empty()) {
         return fail(
             errc::invalid_argument,
-            fmt::format("say which command, after --: holdfast run {} -- COMMAND …", options.name));
+            fmt::format("name a command after --: holdfast run {} -- COMMAND …", options.name));
     }
     if (options.shared && options.semaphore > 0) {
-        return fail(errc::invalid_argument, "say --shared or --semaphore, not both");
+        return fail(errc::invalid_argument, "use --shared or --semaphore, not both");
     }
     if (options.resize && options.semaphore == 0) {
-        return fail(errc::invalid_argument, "--resize: say how many, with --semaphore N");
+        return fail(errc::invalid_argument, "--resize needs --semaphore N");
     }
     if (grace_of(options) > options.ttl / 2) {
         return fail(errc::invalid_argument,
@@ -75,7 +75,7 @@ private:
     [[nodiscard]] exit_code refused_by_gate(const error& why) const;
     [[nodiscard]] exit_code with_lease(lease held, gates& gate);
     [[nodiscard]] exit_code cannot_start(int why) const;
-    [[nodiscard]] exit_code give_back(lease held, const supervision::ending& end) const;
+    [[nodiscard]] exit_code release(lease held, const supervision::ending& end) const;
     void tell(std::string_view sentence) const {
         if (complains_in_detail()) complain(sentence);
     }
@@ -157,7 +157,7 @@ exit_code run_job::with_lease(lease held, gates& gate) {
     const auto end = watch.run();
     guard_.watch(0, {});
     if (end.code != 0) gate.forget();
-    return give_back(std::move(held), end);
+    return release(std::move(held), end);
 }
 
 exit_code run_job::cannot_start(int why) const {
@@ -170,7 +170,7 @@ exit_code run_job::cannot_start(int why) const {
     return exit_code::not_executable;
 }
 
-exit_code run_job::give_back(lease held, const supervision::ending& end) const {
+exit_code run_job::release(lease held, const supervision::ending& end) const {
     const auto released = std::move(held).release();
     if (!end.why_lost.empty()) {
         complain(
@@ -185,9 +185,9 @@ exit_code run_job::give_back(lease held, const supervision::ending& end) const {
     if (released) {
         tell(fmt::format("gave '{}' back", options_.name));
     } else {
-        complain(released.error(),
-                 fmt::format("'{}' could not be given back, and is free only when its time is over",
-                             options_.name));
+        complain(
+            released.error(),
+            fmt::format("'{}' could not be released, and is free when it expires", options_.name));
     }
     return passed_through(end.code);
 }
@@ -222,19 +222,21 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     const auto options = std::make_shared<run_options>();
     CLI::App* words = to.add_subcommand("run", "Run a command while holding a lease");
     words->add_option("NAME", options->name, "What to hold")->required();
-    add_span(*words, "--ttl", options->ttl, "The lease's; renewed while it runs", shortest_ttl,
+    add_span(*words, "--ttl", options->ttl, "Of the lease; renewed while it runs", shortest_ttl,
              longest_ttl);
     add_wait(*words, "--wait", options->wait, "How long to wait if it is busy, or forever");
     add_span(*words, "--grace", options->grace, "SIGTERM to SIGKILL on a loss")
         ->default_str("ttl/3, at most 10s");
+    words->add_option("--note", options->note, "Words for those who look (lock ls)")
+        ->type_name("TEXT");
     add_whole(*words, "--semaphore", options->semaphore, {1, 1'000'000}, "N at the same time")
         ->default_str("");
-    words->add_flag("--resize", options->resize, "Make it N for all, whatever they say");
-    words->add_flag("--shared", options->shared, "Together with other --shared, not with the rest");
+    words->add_flag("--resize", options->resize, "Make it N for all clients");
+    words->add_flag("--shared", options->shared, "Together with other --shared holders only");
     add_span(*words, "--once", options->once, "Only the first within this time", least_window);
-    add_span(*words, "--cooldown", options->cooldown, "At least so long after the last one began",
+    add_span(*words, "--cooldown", options->cooldown, "At least this long after the last start",
              least_window);
-    add_rate(*words, "--rate", options->at_most, "At most so many in a time: 10/min");
+    add_rate(*words, "--rate", options->at_most, "At most N in this time: 10/min");
     add_engine_options(*words, options->engine);
     add_whole(*words, "--busy-code", options->busy_code, {0, 255}, "Exit code for busy");
     words->footer(

@@ -24,6 +24,7 @@ struct run_options {
     /// by the same clock.
     duration wait = duration::zero();
     std::optional<duration> grace;
+    std::string note;  ///< What `lock ls` shows of it; empty: nothing.
 
     int semaphore = 0;    ///< Permits there are; 0: it is a mutex.
     bool resize = false;  ///< So many for all from now on, whatever they say.

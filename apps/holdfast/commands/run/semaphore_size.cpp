@@ -17,7 +17,7 @@ std::optional<std::uint32_t> size_of(const lease_mode& mode) {
 // What those say who hold it, or wait for it.
 std::optional<std::uint32_t> others_say(const lease_info& seen) {
     if (seen.held()) return size_of(seen.mode);
-    for (const waiter_info& one : seen.line) {
+    for (const waiter_info& one : seen.queue) {
         if (const auto size = size_of(one.mode)) return size;
     }
     return std::nullopt;
@@ -43,7 +43,7 @@ result<std::string> agree_on_size(client& on, const run_options& options) {
     const auto theirs = others_say(**seen);
     if (!theirs || *theirs == ours) return "";
     return fail(errc::invalid_argument,
-                fmt::format("'{}' is in use with --semaphore {}, and you say {}: say {} too, or "
+                fmt::format("'{}' is in use with --semaphore {}, and you use {}: use {} too, or "
                             "change it for all with --resize",
                             options.name, *theirs, ours, *theirs));
 }

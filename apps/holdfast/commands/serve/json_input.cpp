@@ -5,7 +5,6 @@
 #include <boost/json/src.hpp>  // compiled here, once
 #include <fmt/format.h>
 
-
 namespace holdfast::app {
 namespace {
 
@@ -16,8 +15,7 @@ using std::unexpected;
 constexpr std::size_t deepest = 8;
 
 unexpected<input_fault> wrong_type(std::string_view field, std::string_view wanted) {
-    return unexpected(
-        input_fault{"wrong_type", fmt::format("{} must be {}", field, wanted)});
+    return unexpected(input_fault{"wrong_type", fmt::format("{} must be {}", field, wanted)});
 }
 
 unexpected<input_fault> missing(std::string_view field) {
@@ -42,8 +40,7 @@ std::string text_of(const json::string& text) {
     return {text.data(), text.size()};
 }
 
-std::expected<std::string, input_fault> required_text(const json::object& from,
-                                                      const char* field) {
+std::expected<std::string, input_fault> required_text(const json::object& from, const char* field) {
     const json::value* const value = from.if_contains(field);
     if (value == nullptr) return missing(field);
     if (!value->is_string()) return wrong_type(field, "a string");

@@ -58,7 +58,8 @@ std::string to_json(const push::receipt& sent) {
     std::string out = fmt::format(R"({{"roomId":{},"epoch":{},"messages":[)",
                                   quoted_json(sent.room), quoted_json(sent.epoch));
     for (const auto& one : sent.messages) {
-        fmt::format_to(std::back_inserter(out), R"({}{{"messageId":{},"offset":{},"duplicate":{}}})",
+        fmt::format_to(std::back_inserter(out),
+                       R"({}{{"messageId":{},"offset":{},"duplicate":{}}})",
                        &one == sent.messages.data() ? "" : ",", quoted_json(one.id), one.offset,
                        one.duplicate);
     }
@@ -86,8 +87,8 @@ std::expected<std::uint64_t, http_response> number_of(const http_request& r, con
     const char* const end = text->data() + text->size();
     const auto read = std::from_chars(text->data(), end, out);
     if (read.ec == std::errc{} && read.ptr == end && out <= most) return out;
-    return std::unexpected(problem(
-        400, "wrong_type", fmt::format("{} must be a whole number up to {}", name, most)));
+    return std::unexpected(
+        problem(400, "wrong_type", fmt::format("{} must be a whole number up to {}", name, most)));
 }
 
 }  // namespace
@@ -177,9 +178,9 @@ http_response push_service::history(const http_request& r, const std::string& na
     if (!limit) return limit.error();
     const auto seen = logic_->history(name, *after, *limit);
     if (!seen) return problem_of(seen.error());
-    std::string out = fmt::format(
-        R"({{"roomId":{},"epoch":{},"cursor":{},"firstKept":{},"messages":[)", quoted_json(name),
-        quoted_json(seen->epoch), seen->cursor, seen->first_kept);
+    std::string out =
+        fmt::format(R"({{"roomId":{},"epoch":{},"cursor":{},"firstKept":{},"messages":[)",
+                    quoted_json(name), quoted_json(seen->epoch), seen->cursor, seen->first_kept);
     for (const auto& one : seen->messages) {
         if (&one != seen->messages.data()) out += ',';
         out += one.json;

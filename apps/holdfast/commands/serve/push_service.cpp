@@ -58,9 +58,8 @@ class push_service::way_to_loop final : public push::loop_port {
 public:
     way_to_loop(push_service& of, std::size_t loop) : of_(of), loop_(loop) {}
     void post(push::comet_event event) override {
-        of_.server_.post(loop_, [this, heard = std::move(event)] {
-            of_.viewers_[loop_]->hear(heard);
-        });
+        of_.server_.post(loop_,
+                         [this, heard = std::move(event)] { of_.viewers_[loop_]->hear(heard); });
     }
 
 private:
@@ -172,7 +171,9 @@ std::optional<net::http_response> push_service::refuse_viewer(const net::http_re
 }
 
 net::upgrade push_service::open_websocket(const net::http_request& r, std::size_t loop) {
-    const auto refuse = [](net::http_response why) { return net::upgrade{std::move(why), nullptr}; };
+    const auto refuse = [](net::http_response why) {
+        return net::upgrade{std::move(why), nullptr};
+    };
     if (auto stranger = net::refuse_stranger(access_, r)) return refuse(std::move(*stranger));
     if (r.path != "/comet/ws" || !comet_) {
         return refuse(net::problem(404, "not_found", "there is no WebSocket at this path"));
@@ -180,7 +181,8 @@ net::upgrade push_service::open_websocket(const net::http_request& r, std::size_
     if (draining_) return refuse(net::problem(503, "draining", "this server ends"));
     viewer_session::opening how;
     how.user = r.parameter("user").value_or("");
-    if (auto refused = refuse_viewer(r, how.user, how.only_room)) return refuse(std::move(*refused));
+    if (auto refused = refuse_viewer(r, how.user, how.only_room))
+        return refuse(std::move(*refused));
     if (how.user.size() > settings_.push.sizes.user) {
         return refuse(net::problem(422, "user_too_long", "the user's name is too long"));
     }

@@ -27,8 +27,8 @@
 ///     … service.drain(); …
 ///
 /// Start: the roles, then the server, so that whoever connects finds them there. End: no new
-/// connections and requests, viewers are told where to resume, the consumers hand on what they have,
-/// then the server ends, and the Comet takes its entries away.
+/// connections and requests, viewers are told where to resume, the consumers hand on what they
+/// have, then the server ends, and the Comet takes its entries away.
 namespace holdfast::app {
 
 class push_service final : public net::application {
@@ -64,8 +64,9 @@ private:
     net::http_response history(const net::http_request& r, const std::string& name);
     net::http_response is_ready();
     net::http_response metrics();
-    [[nodiscard]] std::optional<net::http_response> refuse_viewer(
-        const net::http_request& r, std::string& user, std::string& only_room) const;
+    [[nodiscard]] std::optional<net::http_response> refuse_viewer(const net::http_request& r,
+                                                                  std::string& user,
+                                                                  std::string& only_room) const;
 
     client& engine_;
     serve_settings settings_;

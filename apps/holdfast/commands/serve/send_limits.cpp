@@ -26,9 +26,9 @@ std::optional<rate_limiter> limiter_of(const command_access& where, std::string 
 
 net::http_response too_many(std::string_view whose, const decision& seen,
                             const rate_limiter& limiter) {
-    auto out = net::problem(429, fmt::format("{}_rate", whose),
-                            fmt::format("more than {} messages at once by one {}", seen.limit,
-                                        whose));
+    auto out =
+        net::problem(429, fmt::format("{}_rate", whose),
+                     fmt::format("more than {} messages at once by one {}", seen.limit, whose));
     for (auto& one : rate_limit_headers(seen, limiter.limits())) {
         out.headers.push_back(std::move(one));
     }

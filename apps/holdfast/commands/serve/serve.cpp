@@ -31,8 +31,8 @@ struct serve_words {
 };
 
 // What --help shows; the others are in the table that --print-settings prints.
-constexpr std::array<std::string_view, 9> everyday{"role", "engine", "listen", "token", "consumers",
-                              "mode", "cooldown", "dedup", "lock_life"};
+constexpr std::array<std::string_view, 9> everyday{
+    "role", "engine", "listen", "token", "consumers", "mode", "cooldown", "dedup", "lock_life"};
 
 // Waits for a signal that asks to end; nothing if `wait` is over before.
 std::optional<int> next_end(signal_inbox& signals, duration wait) {
@@ -120,8 +120,7 @@ void add_serve(CLI::App& to, command_list& all) {
         if (std::ranges::find(everyday, one.name) == everyday.end()) option->group("");
     }
     app->add_option("--config", words->config, "A file with lines NAME = VALUE")->type_name("FILE");
-    app->add_flag("--print-settings", words->print_settings,
-                  "Print the table of settings and end");
+    app->add_flag("--print-settings", words->print_settings, "Print the table of settings and end");
     app->footer(
         "Each setting is also a variable (HOLDFAST_LOCK_LIFE) and a line of --config "
         "(lock_life = 5s). SIGTERM drains; a second signal ends at once.\n"

@@ -83,8 +83,8 @@ result<std::string> first_line(const std::string& file, std::string_view option)
 }  // namespace
 
 std::string option_name(const setting& one) {
-    std::string out = fmt::format("--{}{}", one.name,
-                                  one.kind == setting_kind::secret ? "-file" : "");
+    std::string out =
+        fmt::format("--{}{}", one.name, one.kind == setting_kind::secret ? "-file" : "");
     std::ranges::replace(out, '_', '-');
     return out;
 }
@@ -141,8 +141,7 @@ result<void> check(const serve_settings& s) {
 
 std::string settings_page() {
     const serve_settings defaults;
-    std::string out =
-        "| option | variable | config key | default | |\n|---|---|---|---|---|\n";
+    std::string out = "| option | variable | config key | default | |\n|---|---|---|---|---|\n";
     for (const auto& one : serve_table()) {
         const std::string shown = one.show(defaults);
         std::string help(one.help);

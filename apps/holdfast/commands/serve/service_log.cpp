@@ -27,8 +27,7 @@ class json_text_flag final : public spdlog::custom_flag_formatter {
 public:
     void format(const spdlog::details::log_msg& message, const std::tm& /*when*/,
                 spdlog::memory_buf_t& out) override {
-        const std::string text =
-            net::quoted_json({message.payload.data(), message.payload.size()});
+        const std::string text = net::quoted_json({message.payload.data(), message.payload.size()});
         out.append(text.data(), text.data() + text.size());
     }
     [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
@@ -43,10 +42,9 @@ std::unique_ptr<spdlog::logger> make_logger(log_form form) {
         made->set_pattern("%H:%M:%S.%e %^%L%$ %v");
         return made;
     }
-    auto made = std::make_unique<spdlog::logger>(
-        "serve", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    auto lines = std::make_unique<spdlog::pattern_formatter>(
-        spdlog::pattern_time_type::utc);
+    auto made = std::make_unique<spdlog::logger>("serve",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto lines = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
     lines->add_flag<json_text_flag>('*').set_pattern(
         R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})");
     made->set_formatter(std::move(lines));
@@ -64,8 +62,7 @@ public:
     std::atomic<std::uint64_t> lines = 0;
 };
 
-service_log::service_log(log_form form, bool quiet)
-    : impl_(std::make_unique<impl>(form, quiet)) {}
+service_log::service_log(log_form form, bool quiet) : impl_(std::make_unique<impl>(form, quiet)) {}
 
 service_log::~service_log() = default;
 

@@ -23,8 +23,8 @@ std::string metrics_text(const push::counters& push, const net::server_counters&
                          std::uint64_t log_lines) {
     std::string out;
     for (const auto& one : read(push)) {
-        put_figure(out, one.name, one.help,
-                   one.gauge ? figure_kind::gauge : figure_kind::counter, one.value);
+        put_figure(out, one.name, one.help, one.gauge ? figure_kind::gauge : figure_kind::counter,
+                   one.value);
     }
     const auto count = [&out](std::string_view name, std::string_view help, std::uint64_t value) {
         put_figure(out, name, help, figure_kind::counter, value);

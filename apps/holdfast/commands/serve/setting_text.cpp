@@ -61,7 +61,8 @@ result<duration> parse_seconds(std::string_view text) {
     const std::string millionths = fmt::format("{:0<6}", digits);
     const auto read =
         std::from_chars(millionths.data(), millionths.data() + millionths.size(), part);
-    const auto whole = parse_span(fmt::format("{}{}", dot == 0 ? "0" : number.substr(0, dot), name));
+    const auto whole =
+        parse_span(fmt::format("{}{}", dot == 0 ? "0" : number.substr(0, dot), name));
     const auto one = parse_span(fmt::format("1{}", name));
     if (!whole || !one || digits.size() > 6 || digits.empty() || read.ec != std::errc{} ||
         read.ptr != millionths.data() + millionths.size()) {
@@ -74,8 +75,8 @@ result<void> span_text::read(duration& to, std::string_view text) const {
     const auto span = parse_seconds(text);
     if (!span) return std::unexpected(span.error());
     if (*span < least || *span > most) {
-        return wrong(fmt::format("'{}' is not from {} to {}", text, show_span(least),
-                                 show_span(most)));
+        return wrong(
+            fmt::format("'{}' is not from {} to {}", text, show_span(least), show_span(most)));
     }
     to = *span;
     return {};
@@ -218,8 +219,7 @@ result<void> rule_text::read(std::vector<push::room_rule>& to, std::string_view 
     // A room's name may have a colon in it; what is set has none.
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) {
-        return wrong(
-            fmt::format("'{}' is no rule; write PATTERN:mode=none,cooldown=0.1s", text));
+        return wrong(fmt::format("'{}' is no rule; write PATTERN:mode=none,cooldown=0.1s", text));
     }
     push::room_rule rule{.pattern = std::string(text.substr(0, colon))};
     std::string_view rest = text.substr(colon + 1);

@@ -18,9 +18,12 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 
 template <class Outer, class Inner>
-setting row(std::string_view name, std::string_view placeholder, std::string_view help,
-            Outer field, Inner text) {
-    return {name, placeholder, help, setting_kind::value,
+setting row(std::string_view name, std::string_view placeholder, std::string_view help, Outer field,
+            Inner text) {
+    return {name,
+            placeholder,
+            help,
+            setting_kind::value,
             [field, text](s& to, std::string_view said) { return text.read(field(to), said); },
             [field, text](const s& from) { return text.show(field(const_cast<s&>(from))); }};
 }
@@ -104,8 +107,8 @@ std::vector<setting> limit_rows() {
 std::vector<setting> server_rows() {
     return {
         row("role", "ROLE", "all, or some of logic,job,comet", at(&s::roles), role_text{}),
-        row("engine", "URL", "Where: redis://host for many processes",
-            at(&s::engine), plain_text{}),
+        row("engine", "URL", "Where: redis://host for many processes", at(&s::engine),
+            plain_text{}),
         row("listen", "ADDRESS", "Address and port; port 0: any", at(&s::listen), plain_text{}),
         of_kind(setting_kind::secret,
                 row("token", "TEXT", "The bearer token that requests must have", at(&s::token),
@@ -113,8 +116,8 @@ std::vector<setting> server_rows() {
         of_kind(setting_kind::secret,
                 row("handshake_secret", "TEXT", "What signs the tokens of viewers",
                     at(&s::handshake_secret), secret_text{})),
-        of_kind(setting_kind::list, row("host", "NAME", "A name that this server goes by",
-                                        at(&s::hosts), list_text{})),
+        of_kind(setting_kind::list,
+                row("host", "NAME", "A name that this server goes by", at(&s::hosts), list_text{})),
         of_kind(setting_kind::list,
                 row("origin", "ORIGIN", "Pages that may ask, besides our own: https://example.com",
                     at(&s::origins), list_text{})),

@@ -60,18 +60,18 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
     if (last_ != time_point{}) {
         const double seconds = std::chrono::duration<double>(when - last_).count();
         double acquired = 0;
-        double handed_over = 0;
+        double handed_off = 0;
         for (const lease_change& change : changes_between(leases_, seen)) {
             acquired += change.type == lease_change::kind::acquired ? 1 : 0;
-            handed_over += change.type == lease_change::kind::handed_over ? 1 : 0;
+            handed_off += change.type == lease_change::kind::handed_off ? 1 : 0;
         }
-        found.handed_over = handed_over / seconds;
+        found.handed_off = handed_off / seconds;
         // A connection that is made raises the counter to the time of day, which it lags behind
         // otherwise: then the difference is no number of grants.
         const bool raised = now.fences && before_.time_us && *now.fences >= *before_.time_us;
         if (!raised) found.acquired = per_second(before_.fences, now.fences, seconds);
         found.at_least = found.from_counter && !found.acquired;
-        if (!found.acquired) found.acquired = (acquired + handed_over) / seconds;
+        if (!found.acquired) found.acquired = (acquired + handed_off) / seconds;
         found.expired = per_second(before_.expired, now.expired, seconds);
         expired_ += found.expired ? *now.expired - *before_.expired : lost;
         if (!found.expired) found.expired = static_cast<double>(lost) / seconds;

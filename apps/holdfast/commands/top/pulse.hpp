@@ -21,7 +21,7 @@ namespace holdfast::app {
 
 struct pulse {
     std::optional<double> acquired;     ///< In a second.
-    std::optional<double> handed_over;  ///< In a second, as seen by looks.
+    std::optional<double> handed_off;   ///< In a second, as seen by looks.
     std::optional<double> expired;      ///< Keys in a second, or leases, as seen by looks …
     std::uint64_t expired_in_all = 0;   ///< … and since the first look.
     bool from_counter = false;          ///< Where `acquired` comes from,

@@ -176,19 +176,19 @@ void add_top(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<top_options>();
     CLI::App* words = to.add_subcommand("top", "Watch an engine live: leases, waiters, rates");
     words->add_option("PREFIX", options->prefix, "Only names that begin so");
-    add_span(*words, "--every", options->every, "How often to look", 10ms);
-    add_whole(*words, "--frames", options->frames, {0, 1'000'000}, "End after so many pictures")
+    add_span(*words, "--every", options->every, "How often to poll", 10ms);
+    add_whole(*words, "--frames", options->frames, {0, 1'000'000}, "End after N frames")
         ->default_str("until q");
     add_engine_options(*words, options->engine);
     words->footer(
         "Example:\n"
         "  holdfast top orders/ --every 500ms\n"
         "\n"
-        "A bar is what is left of a lease, of the most that was seen of it. 'acquired' counts all "
-        "grants of a Redis server, by its fence counter, and 'expired' its keys that nobody gave "
-        "back in time: lost leases are among them. Elsewhere, 'seen' says that only what two looks "
-        "see differently is counted.\n"
-        "Where the output is no terminal, one picture is printed as plain text.\n"
+        "A bar shows the remaining time of a lease, relative to the most that was seen. 'acquired' "
+        "counts all grants of a Redis server, by its fence counter, and 'expired' its keys that "
+        "nobody released in time, lost leases among them. Elsewhere only differences between two "
+        "polls are counted, as 'seen'.\n"
+        "If the output is not a terminal, one frame is printed as plain text.\n"
         "Exit codes: 0 done, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return run_top(*options); }});
 }

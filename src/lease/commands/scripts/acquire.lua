@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Grants a name to an owner, if what it wants is free; otherwise says busy and, if asked to, keeps
--- a place in line. Most grants do not come here: see the swift way in lease_commands.hpp.
+-- a place in line. Most grants do not come here: see the fast path in lease_commands.hpp.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
@@ -19,9 +19,9 @@
 --         expires: another program's, or one that an operator made persistent. No fence above the
 --         latest had been given when this was answered.
 -- Idempotent by owner: the holder gets the same fence again, and its ttl anew. (One that was
--- granted the swift way and never heard of it gets the first fence that it hears of.) An owner that
--- holds it exclusively and asks to share it does so from then on, and keeps its fence; those who
--- share at the head of the line come in with it.
+-- granted by the fast path and never heard of it gets the first fence that it hears of.) An owner
+-- that holds it exclusively and asks to share it does so from then on, and keeps its fence; sharers
+-- at the head of the queue come in with it.
 --
 -- Whoever else uses SET NX PX on the same key excludes us, and we exclude them. Our values have
 -- ':hf:' in them, so neither side takes the other's value for its own.
@@ -36,7 +36,7 @@ local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('P
 if remains and mark == '+' and remains >= 0 then remains = remains > 3000 and remains - 3000 end
 
 -- What is known of one in line; see line.lua.
-local place_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
+local waiter_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
     ' ' .. ARGV[4]
 
 -- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
@@ -49,7 +49,7 @@ if remains and remains >= 0 and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 
     if redis.call('ZADD', line, 'NX', ticket, ARGV[1]) == 1 then
         local ahead = redis.call('ZRANK', line, ARGV[1])
         if redis.call('ZCARD', line) == ahead + 1 and ahead < tonumber(ARGV[8]) then
-            redis.call('SET', waiters .. ':' .. ARGV[1], place_text, 'PX', ARGV[7])
+            redis.call('SET', waiters .. ':' .. ARGV[1], waiter_text, 'PX', ARGV[7])
             redis.call('PEXPIRE', line, ARGV[7])
             if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + 3000) end
             return {0, remains, ahead, tonumber(ticket), tonumber(redis.call('GET', counter) or 0)}
@@ -63,7 +63,7 @@ end
 -- Puts the owner in line, or finds it there. Answers how many are ahead of it, and its ticket; nil
 -- if the line is full, and then it stands there no more. The dead at the head are dropped by
 -- whoever looks again, and before anyone is refused.
-local function stand_in_line()
+local function join_queue()
     local owner, ticket, place = ARGV[1], ARGV[5], ARGV[7]
     local newcomer, most_waiters = ticket == '0', tonumber(ARGV[8])
     if newcomer then ticket = time_text() end
@@ -78,7 +78,7 @@ local function stand_in_line()
     end
     while ahead > 0 and (not newcomer or ahead >= most_waiters) do
         local first = redis.call('ZRANGE', line, '0', '0')[1]
-        if redis.call('EXISTS', place_of(first)) == 1 then break end
+        if redis.call('EXISTS', waiter_key(first)) == 1 then break end
         forget(first)
         ahead = ahead - 1
     end
@@ -86,7 +86,7 @@ local function stand_in_line()
         redis.call('ZREM', line, owner)
         return nil
     end
-    redis.call('SET', place_of(owner), place_text, 'PX', place)
+    redis.call('SET', waiter_key(owner), waiter_text, 'PX', place)
     redis.call('PEXPIRE', line, place)
     return ahead, tonumber(ticket)
 end
@@ -100,7 +100,7 @@ if remains then
     if ARGV[12] ~= '0' then return {6, 0} end
     if ARGV[9] == 'p' then return {4, 3} end
     if ARGV[4] == '' then return busy(remains) end
-    local ahead, ticket = stand_in_line()
+    local ahead, ticket = join_queue()
     if not ahead then return {2, tonumber(ARGV[8])} end
     if mark == '' and remains >= 0 then
         redis.call('SET', lock, stored .. '+', 'PX', remains + slack)
@@ -112,7 +112,7 @@ end
 
 --@include boot.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 
 local owner, ttl, reserve = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local waits, claim, turns = ARGV[4] ~= '', ARGV[6], tonumber(ARGV[12])
@@ -129,7 +129,7 @@ local function again_alone(state)
     end
     state.kind, state.fence, state.left = kind, fence, math.max(state.left, ttl)
     if kind == 's' and state.marked and quarantine_left(server_time()) == 0 then
-        hand_over(state)
+        handoff(state)
     end
     settle(state)
     return {1, fence}
@@ -189,7 +189,7 @@ end
 local now = server_time()
 local _, ticket
 if waits then
-    _, ticket = stand_in_line()
+    _, ticket = join_queue()
     if not ticket then return {2, tonumber(ARGV[8])} end
 end
 local foreign = state.kind == '?'
@@ -199,10 +199,10 @@ if quarantine > 0 then
     if not state.kind and not waits then return {3, quarantine, run} end
 elseif not foreign then
     state.marked = true
-    if hand_over(state, waits and owner) and fits(state, kind, permits, most) then
+    if handoff(state, waits and owner) and fits(state, kind, permits, most) then
         forget(owner)
         local given = grant(state)
-        if kind ~= 'x' then hand_over(state) end
+        if kind ~= 'x' then handoff(state) end
         settle(state)
         return given
     end

@@ -17,7 +17,7 @@ local holders, limit, evicted, boot = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 --@include boot.lua
 --@include line.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 --@include next.lua
 
 local most_remembered = 10000

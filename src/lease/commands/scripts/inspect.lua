@@ -2,17 +2,19 @@
 -- One name as it is now: its lock, and who waits for it and is alive. Owners are secrets and stay
 -- here; only the ids of their clients are told. Changes nothing.
 --
--- KEYS  1 lock  2 line  3 waiters  4 limit
+-- KEYS  1 lock  2 line  3 waiters  4 limit  5 what the keys of notes begin with
 -- Answers {the lock's value with the owner cut to its client's id, or '' if there is no lock, or
 --          '?' if it is another program's; remaining_ms (as PTTL); the permits as resized, or '';
---          and for each waiter: client's id, ticket, what it wants ("x1/1", "s1/1", "p2/5")}
+--          the note of a holder that is alone, or ''; and for each waiter: client's id, ticket,
+--          what it wants ("x1/1", "s1/1", "p2/5")}
 
 local held = redis.call('GET', KEYS[1]) or ''
-local seen = {held, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[4]) or ''}
+local seen = {held, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[4]) or '', ''}
 local alone = string.find(held, '^%x+:hf:%d*@?%d*%+?$') or
     string.find(held, '^%x+:hf:[sp]%d+/?%d*:%d*@?%d*%+?$')
 if alone and string.sub(held, 33, 33) == ':' then
     seen[1] = string.sub(held, 1, 12) .. string.sub(held, 33)
+    seen[4] = redis.call('GET', KEYS[5] .. ':' .. string.sub(held, 1, 32)) or ''
 elseif held ~= ':hf:+' and held ~= '' and not string.find(held, '^:hf:[sp]%d') then
     seen[1] = '?'
 end

@@ -13,11 +13,11 @@ local owner = ARGV[1]
 --@include boot.lua
 --@include line.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 --@include next.lua
 
 local found = redis.call('ZREM', line, owner)
-redis.call('DEL', place_of(owner))
+redis.call('DEL', waiter_key(owner))
 local state = look()
 if drop(state, owner) then
     let_next(state)

@@ -5,7 +5,7 @@
 --
 --   line             sorted set: owner -> ticket (who came first)
 --   waiters ':' who  string, gone when its place is not kept any more: "claim spare want channel":
---                    for how long a hand-over stays its own unheard (ms; 0: do not hand over, tell
+--                    for how long a handoff stays its own unheard (ms; 0: do not hand off, tell
 --                    it to come and ask), fences to reserve, what it wants ("x1/1" exclusively,
 --                    "s1/1" shared, "p2/5" two permits of five), where to tell it
 --
@@ -47,11 +47,11 @@ local function draw_fence(spare)
     return top - spare
 end
 
-local function place_of(who) return waiters .. ':' .. who end
+local function waiter_key(who) return waiters .. ':' .. who end
 
 local function forget(who)
     redis.call('ZREM', line, who)
-    redis.call('DEL', place_of(who))
+    redis.call('DEL', waiter_key(who))
 end
 
 -- How many heard it. A sharded channel starts with its hash tag.

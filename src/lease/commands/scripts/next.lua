@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a holder does that goes. Included behind hand_over.lua.
+-- What a holder does that goes. Included behind handoff.lua.
 
 -- Takes the owner from those who hold it; false if it is none of them.
 local function drop(state, who)
@@ -16,7 +16,7 @@ local function drop(state, who)
 end
 
 local function try_next(state)
-    if state.marked and quarantine_left(server_time()) == 0 then hand_over(state) end
+    if state.marked and quarantine_left(server_time()) == 0 then handoff(state) end
     settle(state)
 end
 

@@ -21,7 +21,7 @@ if not alone and string.sub(held, 1, 4) ~= ':hf:' then
     return redis.call('HGET', evicted, owner) or 0
 end
 
--- The usual hand-over, from one holder to one: the first in line lives, is heard, and wants it
+-- The usual handoff, from one holder to one: the first in line lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and whatever it has not done for a while takes
 -- long: so this makes as few calls as it can, no text of a number for the usual claim and no spare
 -- fences, and none of the functions that everything else needs (line.lua says what it does here,
@@ -62,7 +62,7 @@ end
 --@include line.lua
 --@include boot.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 --@include next.lua
 
 local state = look()

@@ -19,7 +19,7 @@ if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 --@include boot.lua
 --@include line.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 --@include next.lua
 
 local state = look()

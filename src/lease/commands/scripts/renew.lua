@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes the owner's lease run for ttl from now; never shortens it. What it needs for that, a server
 -- which is out of memory still carries out. Writes down the fence of a lease that was granted the
--- swift way, and since when it is held, for whoever lists the names.
+-- fast path, and since when it is held, for whoever lists the names.
 --
 -- KEYS  1 lock  2 evicted
 -- ARGV  1 owner and ':hf:'  2 ttl_ms  3 fence
@@ -21,7 +21,7 @@ local slack = 3000
 local left = redis.call('PTTL', lock)
 
 -- What its value does not say yet, for people. If nothing has renewed it, what its ttl has lost is
--- what it was held for; one that was handed over has had less, a claim, and has hardly begun.
+-- what it was held for; one that was handed off has had less, a claim, and has hardly begun.
 local number, since, mark = string.match(held, '^(%d*)(@?%d*)(%+?)$', #owner + 1)
 if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
     local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -12,12 +12,12 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 --@include boot.lua
 --@include line.lua
 --@include holders.lua
---@include hand_over.lua
+--@include handoff.lua
 
 redis.call('SET', limit, ARGV[1], 'PX', 604800000)
 local state = look()
 if state.kind == 'p' and state.marked and quarantine_left(server_time()) == 0 then
-    hand_over(state)
+    handoff(state)
     settle(state)
 end
 return 1

@@ -10,14 +10,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class giving_way : public testing::Test {
+class adaptive_yielding : public testing::Test {
 protected:
     static constexpr auto long_rest = 2s;
     /// Pauses do not matter to it.
-    static constexpr way_giver::habits lone = way_giver::with_several();
+    static constexpr adaptive_yield::habits lone = adaptive_yield::with_several();
 
     /// Each turn takes so long, and the answer is there after so many.
-    bool wait(way_giver& by, duration turn, int answer_after) {
+    bool wait(adaptive_yield& by, duration turn, int answer_after) {
         int turns = 0;
         const bool there = by.until([&] {
             time_.advance(turn);
@@ -27,7 +27,7 @@ protected:
         return there;
     }
     /// Until it does not even try any more.
-    int failures_until_rest(way_giver& by, duration turn) {
+    int failures_until_rest(adaptive_yield& by, duration turn) {
         for (int i = 0; i < 100; ++i) {
             EXPECT_FALSE(wait(by, turn, 1'000'000));
             if (turns_ == 0) return i;
@@ -35,7 +35,7 @@ protected:
         return -1;
     }
     /// How long it rests from now on.
-    duration rest(way_giver& by) {
+    duration rest(adaptive_yield& by) {
         const time_point start = time_.now();
         while (!wait(by, 1us, 1)) time_.advance(1ms);
         return time_.now() - start;
@@ -45,28 +45,28 @@ protected:
     int turns_ = 0;
 };
 
-TEST_F(giving_way, ends_with_the_answer) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, ends_with_the_answer) {
+    adaptive_yield one(time_, lone);
     EXPECT_TRUE(wait(one, 1us, 7));
     EXPECT_EQ(turns_, 7);
 }
 
-TEST_F(giving_way, ends_after_a_moment_without_it) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, ends_after_a_moment_without_it) {
+    adaptive_yield one(time_, lone);
     EXPECT_FALSE(wait(one, 10us, 1'000'000));
     EXPECT_LE(turns_, 11);
-    way_giver many(time_, way_giver::in_company(8));
+    adaptive_yield many(time_, adaptive_yield::crowded(8));
     EXPECT_FALSE(wait(many, 10us, 1'000'000));
     EXPECT_EQ(turns_, 8);
 }
 
-TEST_F(giving_way, ends_also_if_no_time_passes) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, ends_also_if_no_time_passes) {
+    adaptive_yield one(time_, lone);
     EXPECT_FALSE(wait(one, 0us, 1'000'000));
 }
 
-TEST_F(giving_way, is_not_tried_where_it_never_helps) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, is_not_tried_where_it_never_helps) {
+    adaptive_yield one(time_, lone);
     EXPECT_EQ(failures_until_rest(one, 10us), 3);
     const duration first = rest(one);
     EXPECT_GE(first, 19ms);
@@ -81,8 +81,8 @@ TEST_F(giving_way, is_not_tried_where_it_never_helps) {
     EXPECT_LE(last, long_rest);
 }
 
-TEST_F(giving_way, is_tried_soon_again_where_it_helped) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, is_tried_soon_again_where_it_helped) {
+    adaptive_yield one(time_, lone);
     for (int i = 0; i < 5; ++i) {
         EXPECT_GE(failures_until_rest(one, 10us), 0);
         static_cast<void>(rest(one));
@@ -92,20 +92,20 @@ TEST_F(giving_way, is_tried_soon_again_where_it_helped) {
     EXPECT_LE(rest(one), 25ms);
 }
 
-TEST_F(giving_way, stops_where_another_program_has_work_to_do) {
-    way_giver one(time_, lone);
+TEST_F(adaptive_yielding, stops_where_another_program_has_work_to_do) {
+    adaptive_yield one(time_, lone);
     EXPECT_FALSE(wait(one, 3ms, 1'000'000));
     EXPECT_EQ(turns_, 2) << "the first shows nothing yet: time passes behind it";
     EXPECT_FALSE(wait(one, 1us, 1));
     EXPECT_EQ(turns_, 0);
-    way_giver trusted(time_, lone);
+    adaptive_yield trusted(time_, lone);
     for (int i = 0; i < 64; ++i) EXPECT_TRUE(wait(trusted, 1us, 1));
     EXPECT_FALSE(wait(trusted, 3ms, 1'000'000));
     EXPECT_TRUE(wait(trusted, 1us, 1)) << "once is no habit";
 }
 
-TEST_F(giving_way, is_not_tried_after_a_pause) {
-    way_giver one(time_, way_giver::alone());
+TEST_F(adaptive_yielding, is_not_tried_after_a_pause) {
+    adaptive_yield one(time_, adaptive_yield::alone());
     time_.advance(1s);
     EXPECT_FALSE(wait(one, 1us, 1)) << "the first";
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(wait(one, 1us, 1));
@@ -116,13 +116,13 @@ TEST_F(giving_way, is_not_tried_after_a_pause) {
     time_.advance(1s);
     one.heard();
     EXPECT_TRUE(wait(one, 1us, 1)) << "the server is awake";
-    way_giver many(time_, way_giver::in_company(8));
+    adaptive_yield many(time_, adaptive_yield::crowded(8));
     EXPECT_TRUE(wait(many, 1us, 1)) << "the others make no pause";
 }
 
-TEST_F(giving_way, goes_on_where_a_long_turn_went_to_the_company) {
+TEST_F(adaptive_yielding, goes_on_where_a_long_turn_went_to_the_company) {
     const auto turns_among = [&](int others) {
-        way_giver many(time_, way_giver::in_company(8));
+        adaptive_yield many(time_, adaptive_yield::crowded(8));
         int turns = 0;
         EXPECT_FALSE(many.until([&] {
             ++turns;

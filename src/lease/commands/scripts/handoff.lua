@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The hand-over from holders that are gone to those in line. Included behind holders.lua.
+-- The handoff from holders that are gone to those in line. Included behind holders.lua.
 
 -- Requires: the server is not in quarantine.
 -- Gives what is free to the first in line, and on to the next as long as the next one fits: all
@@ -8,13 +8,13 @@
 -- line ended before it, or at the end. A waiter whose place ran out is dropped, and so is one that
 -- wants more permits than there are. One that nobody hears for keeps its place (its connection may
 -- be coming back) but is passed over.
-local function hand_over(state, me)
+local function handoff(state, me)
     local rank = 0
     while true do
         local who = redis.call('ZRANGE', line, rank, rank)[1]
         if not who or who == me then return true end
         local claim, spare, kind, permits, most, channel = string.match(
-            redis.call('GET', place_of(who)) or '', '^(%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
+            redis.call('GET', waiter_key(who)) or '', '^(%d+) (%d+) (%a)(%d+)/(%d+) (.*)$')
         permits, most = tonumber(permits), tonumber(most)
         if kind == 'p' then most = permits_of(most) end
         if not claim or permits > most then
@@ -42,7 +42,7 @@ end
 local function tell_of_brief(ms)
     if ms >= 1000 then return end
     local who = redis.call('ZRANGE', line, 0, 0)[1]
-    local place = who and redis.call('GET', place_of(who)) or ''
+    local place = who and redis.call('GET', waiter_key(who)) or ''
     local channel = string.match(place, '^%d+ %d+ %a%d+/%d+ (.*)$')
     if channel then tell(channel, who .. ' 0 0') end
 end

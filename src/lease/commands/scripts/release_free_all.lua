@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends several leases, each if nobody waits for it: as let_go.lua does for one, in two calls.
+-- Ends several leases, each if nobody waits for it: as release_free.lua does for one, in two calls.
 --
 -- KEYS  the locks
 -- ARGV  for each lock: its owner and ':hf:'
--- Answers a digit for each, as let_go.lua: 1 released | 0 it was not the owner's (any more) |
+-- Answers a digit for each, as release_free.lua: 1 released | 0 it was not the owner's (any more) |
 --         2 somebody waits, nothing was done: release.lua is needed.
 
 local held = redis.call('MGET', unpack(KEYS))
 local said, free = {}, {}
 for i, owner in ipairs(ARGV) do
     local value = held[i]
-    if value == owner then  -- as it was taken the swift way
+    if value == owner then  -- as it was taken by the fast path
         said[i] = '1'
     elseif not value or string.sub(value, 1, #owner) ~= owner then
         said[i] = '0'

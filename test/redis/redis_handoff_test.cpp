@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a hand-over leaves behind on a Redis server, and when that is written down which only people
+// What a handoff leaves behind on a Redis server, and when that is written down which only people
 // need.
 #include "support/redis_server.hpp"
 #include "support/wait_for.hpp"
@@ -18,10 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class redis_hand_over : public testing::Test {
+class redis_handoff : public testing::Test {
 protected:
     /// Hands "job" from one client to the other.
-    lease handed_over() {
+    lease handed_off() {
         const acquire_options brief{.ttl = 2s, .wait = 10s};
         auto held = one.mutex("job").acquire(brief).value();
         auto waiter =
@@ -37,10 +37,10 @@ protected:
 };
 
 // A release at once is another than one after a pause.
-TEST_F(redis_hand_over, leaves_nothing_when_the_name_is_given_back) {
+TEST_F(redis_handoff, leaves_nothing_when_the_name_is_given_back) {
     for (const duration pause : {duration::zero(), duration(5ms)}) {
-        auto held = handed_over();
-        EXPECT_EQ(two.statistics().handed_over, pause == duration::zero() ? 1U : 2U);
+        auto held = handed_off();
+        EXPECT_EQ(two.statistics().handed_off, pause == duration::zero() ? 1U : 2U);
         std::this_thread::sleep_for(pause);  // style: allow clock, because it is what is tested
         EXPECT_TRUE(std::move(held).release());
         EXPECT_EQ(server.raw("KEYS", "*job*"), reply::array({})) << "after " << pause.count();
@@ -48,7 +48,7 @@ TEST_F(redis_hand_over, leaves_nothing_when_the_name_is_given_back) {
 }
 
 // Its ticket is of a clock that was ahead, and has been set back since.
-TEST_F(redis_hand_over, goes_to_one_that_came_by_a_later_clock_before_a_newcomer) {
+TEST_F(redis_handoff, goes_to_one_that_came_by_a_later_clock_before_a_newcomer) {
     const acquire_options brief{.ttl = 10s, .wait = 10s};
     const auto come = [&](client& who) {
         return std::async(std::launch::async, [&] { return who.mutex("job").acquire(brief); });
@@ -74,9 +74,9 @@ TEST_F(redis_hand_over, goes_to_one_that_came_by_a_later_clock_before_a_newcomer
     EXPECT_TRUE(late.get());
 }
 
-TEST_F(redis_hand_over, is_known_since_when_from_the_first_renewal_on) {
+TEST_F(redis_handoff, is_known_since_when_from_the_first_renewal_on) {
     const wall_time begun = system_clock().wall();
-    const auto held = handed_over();
+    const auto held = handed_off();
     const auto since = [&] { return one.list("job")->at(0).holders.at(0).since; };
     EXPECT_EQ(one.list("job")->at(0).holders.at(0).fence, held.fence());
     test::wait_for("a renewal", [&] { return since().has_value(); });
