@@ -49,5 +49,5 @@ function(holdfast_warnings target)
     # Several files as one: what they keep to themselves may look like another's. The preset
     # `warnings` compiles each file alone, with these warnings on; `make test` builds it.
     $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-shadow>
-    $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-subobject-linkage>)
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>>:-Wno-subobject-linkage>)
 endfunction()

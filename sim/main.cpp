@@ -5,7 +5,9 @@
 #include "run.hpp"
 #include "workers.hpp"
 
-#include "core/mutation.hpp"
+#ifdef HOLDFAST_MUTANTS
+#include "mutation.hpp"
+#endif
 
 #include <holdfast/entropy.hpp>
 

@@ -4,15 +4,20 @@
 #include <span>
 #include <string_view>
 
-/// The bugs that can be switched on, one at a time: see core/mutation.hpp.
+/// The bugs that can be switched on, one at a time: a text that is replaced, in a script
+/// (script_mutants.hpp) or in a copy of a C++ file (source_mutants.hpp). The code that is shipped
+/// knows nothing of them. docs/internals/simulation.md lists by what each is found.
 namespace holdfast::sim {
 
 struct mutant {
     std::string_view name;
     std::string_view what;
-    /// In a script: what is replaced, and by what. Empty: it is in the C++.
-    std::string_view script_text = {};
-    std::string_view instead = {};
+    /// The C++ file, from the top of the tree; empty: it is in a script.
+    std::string_view file;
+    /// What is replaced, and by what. In C++, [[ ]] may be around the part that is replaced, where
+    /// that alone is not unique in its file.
+    std::string_view text;
+    std::string_view instead;
 };
 
 [[nodiscard]] std::span<const mutant> all_mutants() noexcept;

@@ -4,7 +4,6 @@
 #include "process.hpp"
 #include "world.hpp"
 
-#include "core/mutation.hpp"
 #include "driver/redis/earlier_try.hpp"
 #include "lease/commands/grant_message.hpp"
 #include "lease/commands/replica_confirmation.hpp"
@@ -205,17 +204,15 @@ void remote_store::confirm(const talk& one, result<lease_reply> meant) {
     one->waits = true;
     one->confirming = true;
     const unsigned trip = ++one->trip;
-    moment written = one->written;
-    if (mutation("waits_on_another_connection")) written = moment(0);
     world_.confirm({.process = host_.number(),
                     .node = commands_.node,
                     .incarnation = commands_.incarnation,
-                    .written = written,
+                    .written = one->written,
                     .replicas = options_.replicas,
                     .patience = options_.replica_wait},
                    host_.guarded([this, one, trip, meant](unsigned heard) {
                        if (one->over || trip != one->trip) return;
-                       if (heard >= options_.replicas || mutation("unconfirmed_grants_count")) {
+                       if (heard >= options_.replicas) {
                            return answer(one, meant);
                        }
                        answer(one, unconfirmed(name_of(one->request), "too few replicas"));

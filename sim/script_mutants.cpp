@@ -3,7 +3,9 @@
 
 #include "mutants.hpp"
 
-#include "core/mutation.hpp"
+#ifdef HOLDFAST_MUTANTS
+#include "mutation.hpp"
+#endif
 
 #include <holdfast/engine/command.hpp>
 
@@ -21,7 +23,7 @@ const mutant* chosen_script_mutant() {
     static const mutant* const chosen = [] {
         const auto all = all_mutants();
         const auto found = std::ranges::find_if(
-            all, [](const mutant& one) { return !one.script_text.empty() && mutation(one.name); });
+            all, [](const mutant& one) { return one.file.empty() && mutation(one.name); });
         return found == all.end() ? nullptr : &*found;
     }();
     return chosen;
@@ -45,10 +47,10 @@ void mutate_script(std::vector<std::string_view>& words) {
     }
     if (words[0] != "EVAL") return;
     std::string source(words[1]);
-    const std::size_t at = source.find(chosen->script_text);
+    const std::size_t at = source.find(chosen->text);
     if (at == std::string::npos) return;
     const std::string sha = script(source).sha1();
-    source.replace(at, chosen->script_text.size(), chosen->instead);
+    source.replace(at, chosen->text.size(), chosen->instead);
     const auto [place, made] = mutated().try_emplace(sha, source);
     words[1] = place->second.source();
 }

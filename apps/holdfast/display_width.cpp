@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "display_width.hpp"
 
+#include "core/utf8_text.hpp"
+
 #include <locale.h>
 #include <wchar.h>
 
@@ -34,29 +36,10 @@ int width_of(char32_t character) {
 
 }  // namespace
 
-char32_t take_character(std::string_view& text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    const std::size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    const auto follows = [&](std::size_t i) {
-        return i < text.size() && (byte(i) & 0xC0U) == 0x80U;
-    };
-    char32_t code = length == 1 ? first : first & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        if (!follows(i)) {
-            text.remove_prefix(1);
-            return first;
-        }
-        code = code << 6U | (byte(i) & 0x3FU);
-    }
-    text.remove_prefix(length);
-    return code;
-}
-
 int columns(std::string_view text) {
     const unicode_here tables;
     int taken = 0;
-    while (!text.empty()) taken += width_of(take_character(text));
+    while (!text.empty()) taken += width_of(detail::take_character(text));
     return taken;
 }
 
@@ -70,7 +53,7 @@ std::string fit(std::string_view text, int width) {
     int taken = 0;
     std::size_t kept = 0;
     while (!rest.empty()) {
-        const int next = width_of(take_character(rest));
+        const int next = width_of(detail::take_character(rest));
         if (taken + next > width - 1) break;
         taken += next;
         kept = text.size() - rest.size();

@@ -10,11 +10,6 @@
 /// none. By the C library's tables (wcwidth), whatever the user's own locale is.
 namespace holdfast::app {
 
-/// Takes the first character off the text, and answers its number in Unicode. A byte that begins no
-/// character is one by itself.
-/// Requires: the text is not empty.
-[[nodiscard]] char32_t take_character(std::string_view& text);
-
 /// What the text takes in one line. What cannot be shown counts one.
 [[nodiscard]] int columns(std::string_view text);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/lease_bounds.hpp"
 #include "rate_text.hpp"
 
 #include <holdfast/engine/span_text.hpp>
@@ -32,8 +33,8 @@ CLI::Option* add_whole(CLI::App& to, const std::string& name, int& target, whole
 inline constexpr duration longest_span = std::chrono::hours(24 * 365);
 
 /// What a lease may last; the library refuses others.
-inline constexpr duration shortest_ttl = std::chrono::milliseconds(10);
-inline constexpr duration longest_ttl = std::chrono::hours(24);
+using detail::longest_ttl;
+using detail::shortest_ttl;
 
 /// From `least` to `most`.
 CLI::Option* add_span(CLI::App& to, const std::string& name, duration& target,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "printable.hpp"
 
-#include "display_width.hpp"
+#include "core/utf8_text.hpp"
 
 #include <holdfast/names.hpp>
 
@@ -37,7 +37,7 @@ std::string shown(std::string_view text, std::string_view kept) {
     std::string out;
     while (!text.empty()) {
         const std::string_view rest = text;
-        const char32_t character = take_character(text);
+        const char32_t character = detail::take_character(text);
         const std::string_view bytes = rest.substr(0, rest.size() - text.size());
         if (!is_utf8(bytes)) {
             for (const char c : bytes) {

@@ -44,7 +44,7 @@ public:
 
     /// For holders of a lease; lease::detach() makes it for you.
     lease_token(lock_name name, owner_token owner, lease_mode mode, fencing_token fence)
-        : name_(std::move(name)), owner_(std::move(owner)), mode_(mode), fence_(fence) {}
+        : name_(std::move(name)), owner_(owner), mode_(mode), fence_(fence) {}
 
 private:
     lock_name name_;

@@ -68,10 +68,6 @@ result<reply> ask(const command_access& where, const command& c, std::string_vie
     return ask(where, c, key, later(where.engine()->time().now(), timeout));
 }
 
-std::int64_t to_ms(duration d) noexcept {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
-
 std::string draw_token(entropy& chance) {
     std::string token(owner_token::draw(chance).value());
     token.resize(16);

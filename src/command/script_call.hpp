@@ -3,6 +3,7 @@
 
 #include "command/key_text.hpp"
 #include "core/require.hpp"
+#include "core/to_ms.hpp"
 
 #include <holdfast/engine/command_access.hpp>
 #include <holdfast/error.hpp>
@@ -83,9 +84,6 @@ private:
                                 time_point give_up);
 [[nodiscard]] result<reply> ask(const command_access& where, const command& c, std::string_view key,
                                 duration timeout);
-
-/// The engine counts in whole milliseconds; rounded up.
-[[nodiscard]] std::int64_t to_ms(duration d) noexcept;
 
 /// 64 random bits as 16 hex digits.
 [[nodiscard]] std::string draw_token(entropy& chance);

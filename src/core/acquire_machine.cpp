@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acquire_machine.hpp"
 
-#include "core/mutation.hpp"
+#include "core/lease_bounds.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
@@ -18,9 +18,6 @@ using namespace std::chrono_literals;
 // A waiter that is out of time leaves the line in this much more; the rest goes on in the
 // background.
 constexpr duration leaving_time = 100ms;
-
-// A lost push costs a waiter no more than this.
-constexpr duration longest_poll = 1s;
 
 // A request that has less time than this may fail for want of it.
 constexpr duration telling_time = 50ms;
@@ -75,9 +72,8 @@ acquire_machine::action acquire_machine::on_reply(result<lease_reply> reply, tim
 }
 
 acquire_machine::action acquire_machine::granted(const answer::granted& given, time_point now) {
-    const time_point from = mutation("believed_from_the_reply") ? now : sent_;
-    const time_point end = valid_until(from, given.ttl, plan_.drift);
-    if (now >= end && !mutation("late_grant_is_believed")) {
+    const time_point end = valid_until(sent_, given.ttl, plan_.drift);
+    if (now >= end) {
         maybe_there_ = true;
         // Who has time asks again: whatever is left of it is renewed.
         if (waits_in_queue() && now < plan_.wait_until) return ask(now);
@@ -108,7 +104,6 @@ acquire_machine::action acquire_machine::busy(const answer::busy& seen, time_poi
     waited_ = true;
     maybe_there_ = true;
     if (now >= plan_.wait_until) return leave(out_of_time(), now);
-    if (mutation("waits_for_messages_only")) return wait(plan_.wait_until);
     const duration look = std::clamp<duration>(seen.poll_after, 1ms, longest_poll);
     return wait(later(now, look));
 }
@@ -137,11 +132,6 @@ acquire_machine::action acquire_machine::failed(error why, time_point now) {
         trouble_ = std::move(why);
     } else if (unknown) {
         trouble_->code = errc::outcome_unknown;
-    }
-    if (mutation("another_owner_on_a_retry")) {
-        std::string other(plan_.owner.value());
-        other.back() = other.back() == '0' ? '1' : '0';
-        plan_.owner = *owner_token::parse(other);
     }
     if (!waits_in_queue()) {
         if (!unknown || asked_again_) return leave(*trouble_, now);
@@ -176,9 +166,8 @@ acquire_machine::action acquire_machine::on_poll_again(time_point now) {
 acquire_machine::action acquire_machine::on_handoff(const handed_off& given, time_point now) {
     if (given.ttl == duration::zero()) return ask(now);
     const bool stale = latest_.value != 0 && given.fence <= latest_;
-    if (stale && !mutation("stale_message_is_believed")) return sleep{wake_at_};
-    const time_point from = mutation("message_believed_from_its_arrival") ? now : not_before_;
-    const time_point end = valid_until(from, given.ttl, plan_.drift);
+    if (stale) return sleep{wake_at_};
+    const time_point end = valid_until(not_before_, given.ttl, plan_.drift);
     if (latest_.value == 0 || trouble_ || end - now < given.ttl / 4) return ask(now);
     return finish{grant{.fence = given.fence,
                         .valid_until = end,
@@ -204,7 +193,7 @@ error acquire_machine::waited_in_vain() const {
 }
 
 acquire_machine::action acquire_machine::leave(error why, time_point now) {
-    if (!maybe_there_ || mutation("gives_up_without_leaving")) {
+    if (!maybe_there_) {
         return finish{std::unexpected(std::move(why))};
     }
     why_leaving_ = std::move(why);
@@ -217,7 +206,7 @@ acquire_machine::action acquire_machine::left(const result<lease_reply>& reply) 
     // What it had by an answered request may be what the first leave finds.
     std::uint32_t late = doubts_ == 0 ? 0 : doubts_ + (waited_ ? 1 : 0);
     if (!reply) {
-        return finish{std::unexpected(std::move(why)), !mutation("leaves_once_only"), late};
+        return finish{std::unexpected(std::move(why)), true, late};
     }
     const auto* gone = std::get_if<answer::released>(&*reply);
     if (late > 0 && gone != nullptr && gone->found) --late;

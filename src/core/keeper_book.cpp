@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/keeper_book.hpp"
 
-#include "core/mutation.hpp"
 #include "core/validity.hpp"
 
 #include <algorithm>
@@ -28,9 +27,6 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
     work found;
     while (next() <= now) {
         lease_state& lease = *heap_.front();
-        if (mutation("renews_after_the_deadline") && now >= lease.deadline.load()) {
-            lease.deadline = later(now, lease.ttl);
-        }
         if (now >= lease.deadline.load()) {
             entry over = take(0);
             if (over->end(lease_status::lost, over->reason_of_time()))
@@ -49,15 +45,14 @@ keeper_book::work keeper_book::due(time_point now, std::size_t most) {
 duration keeper_book::renewed(lease_state& lease, duration ttl, time_point now) {
     lease.renewing = false;
     const duration slack = lease.deadline.load() - now;
-    const bool late = slack <= duration::zero() && !mutation("late_renewal_is_believed");
+    const bool late = slack <= duration::zero();
     if (lease.heap_index == lease_state::nowhere || late) return slack;
     if (!lease.extends()) {
         lease.renew_at = renew_at(lease.renewal_sent, lease.ttl, lease.drift);
         schedule(lease);
         return duration::zero();
     }
-    const time_point from = mutation("renewal_believed_from_the_reply") ? now : lease.renewal_sent;
-    extend(lease, from, ttl);
+    extend(lease, lease.renewal_sent, ttl);
     lease.renew_at = renew_at(lease.renewal_sent, ttl, lease.drift);
     lease.whole = true;
     schedule(lease);

@@ -42,7 +42,7 @@ private:
 
 struct lease_state {
     lease_state(lock_name n, owner_token o, lease_mode m, duration t, fencing_token f)
-        : name(std::move(n)), owner(std::move(o)), mode(m), ttl(t), fence(f) {}
+        : name(std::move(n)), owner(o), mode(m), ttl(t), fence(f) {}
 
     const lock_name name;
     const owner_token owner;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/leave_queue.hpp"
 
-#include "core/mutation.hpp"
 #include "core/validity.hpp"
 
 #include <algorithm>
@@ -65,14 +64,13 @@ time_point leave_queue::next() const noexcept {
 void leave_queue::answered(handle one, bool found, time_point now) {
     --in_flight_;
     if (found && one->finds > 0) --one->finds;
-    if (one->finds == 0 || hurries_ || mutation("late_writes_stay")) return;
+    if (one->finds == 0 || hurries_) return;
     one->next = later(now, pause_in_doubt);
     doubted_.push_back(std::move(one));
 }
 
 void leave_queue::failed(handle one, time_point now) {
     --in_flight_;
-    if (mutation("background_leaves_once")) return;
     one->next = later(now, pause);
     again_.push_back(std::move(one));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/permit_bounds.hpp"
 
+#include "core/require.hpp"
+
 #include <fmt/format.h>
 
 namespace holdfast::detail {
@@ -18,6 +20,7 @@ std::optional<error> unfit_limit(std::uint32_t limit) {
 }
 
 std::optional<error> unfit_permits(const lease_mode& mode) {
+    require(mode.type == lease_mode::kind::permit, "`mode` is of permits");
     if (auto why = unfit_limit(mode.limit)) return why;
     if (mode.permits >= 1 && mode.permits <= most_permits) return std::nullopt;
     return error{errc::invalid_argument,

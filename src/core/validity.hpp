@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/mutation.hpp"
-
 #include <holdfast/clock.hpp>
 
 #include <algorithm>
@@ -19,7 +17,6 @@ namespace holdfast {
 /// What two clocks may drift apart over a lease: 1 % unless the user says how much, and 2 ms for
 /// rounding.
 constexpr duration drift_allowance(duration ttl, std::optional<duration> drift = {}) {
-    if (mutation("no_allowance_for_drift")) return duration::zero();
     return drift.value_or(ttl / 100) + std::chrono::milliseconds(2);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which options an acquire takes, and when a client can begin one.
+#include "core/lease_bounds.hpp"
 #include "core/validity.hpp"
 #include "lock/lock_runtime.hpp"
 #include "runtime/fork_watch.hpp"
@@ -11,11 +12,6 @@
 
 namespace holdfast::detail {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr duration shortest_ttl = 10ms;
-constexpr duration longest_ttl = 24h;
 
 std::string in_ms(duration d) {
     return fmt::format("{} ms", std::chrono::duration<double, std::milli>(d).count());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/acquisition.hpp"
 
-#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 #include "lock/lock_runtime.hpp"
@@ -144,7 +143,7 @@ result<lease> acquisition::settle(acquire_machine::finish&& end) {
     if (!waits_in_queue()) return got;
     --runtime_.count().waiting_for(mode_);
     if (!got || !alone() || !runtime_.occupy_queue(*got, options_)) {
-        if (got || !mutation("forgets_those_behind_it")) runtime_.lines(mode_).next(name_);
+        runtime_.lines(mode_).next(name_);
     }
     return got;
 }

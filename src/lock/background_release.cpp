@@ -2,7 +2,6 @@
 //
 // What a client gives back without its user: what an acquire left behind, what was lost here but
 // not on the engine, and, when it closes, everything.
-#include "core/mutation.hpp"
 #include "core/validity.hpp"
 #include "lock/lock_runtime.hpp"
 #include "runtime/fork_watch.hpp"
@@ -62,7 +61,6 @@ void lock_runtime::leave_in_background(const acquire_plan& plan, std::uint32_t d
 }
 
 void lock_runtime::leave(ask::leave request, time_point until, std::uint32_t doubts) {
-    if (mutation("closed_without_leaving") && closed_) return;
     if (keeper_->leave_in_background(request, until, doubts)) return;
     const lease_request last = std::move(request);
     result<lease_reply> reply;
@@ -73,7 +71,6 @@ void lock_runtime::leave(ask::leave request, time_point until, std::uint32_t dou
 // A lease that was lost here may still be the engine's to give: it was held for max_hold, or the
 // answer to its last renewal did not come. Who gives it back does not leave it to its ttl.
 void lock_runtime::release_lost(const lease_state& over) {
-    if (mutation("lost_is_not_given_back")) return;
     const loss_reason why = over.reason.load();
     const bool perhaps_there =
         why == loss_reason::max_hold || why == loss_reason::expired || why == loss_reason::missing;

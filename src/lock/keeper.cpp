@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/keeper.hpp"
 
-#include "core/mutation.hpp"
 #include "core/validity.hpp"
 
 #include <fmt/chrono.h>

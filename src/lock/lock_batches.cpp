@@ -68,7 +68,9 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
     std::vector<result<lease>> got;
     got.reserve(names.size());
     if (const auto fit = ready(options, {}); !fit) {
-        for (std::size_t i = 0; i < names.size(); ++i) got.push_back(std::unexpected(fit.error()));
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            got.emplace_back(std::unexpected(fit.error()));
+        }
         return got;
     }
     const time_point asked = clock_.now();
@@ -109,7 +111,7 @@ std::vector<result<lease>> lock_runtime::acquire_each(std::span<const lock_name>
         if (ends[i]->outcome) {
             got.push_back(hand_out(plan, *ends[i]->outcome, options, asked));
         } else {
-            got.push_back(std::unexpected(std::move(ends[i]->outcome.error())));
+            got.emplace_back(std::unexpected(std::move(ends[i]->outcome.error())));
         }
     }
     return got;

@@ -130,7 +130,7 @@ result<std::shared_ptr<mutex>> lock_manager::get(std::string_view key) {
         return fail(errc::busy, fmt::format("{} mutexes of this manager are in use", max_keys));
     }
     std::string text = name->value();
-    const std::shared_ptr<mutex> made(
+    std::shared_ptr<mutex> made(
         new mutex(inside_->runtime, std::move(*name), std::move(options.lock)));
     all.insert_or_assign(std::move(text), made);
     return made;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock/lock_runtime.hpp"
 
-#include "core/mutation.hpp"
 #include "core/validity.hpp"
 #include "lock/acquisition.hpp"
 #include "lock/async_operations.hpp"
@@ -80,8 +79,10 @@ lock_runtime::~lock_runtime() {
     if (fork_generation() != generation_) {
         static_cast<void>(keeper_.release());
         static_cast<void>(async_driver_.release());
+        // NOLINTBEGIN(bugprone-unhandled-exception-at-new): no memory for that ends the child
         static_cast<void>(new std::shared_ptr<reporter>(std::move(report_)));
         static_cast<void>(new std::shared_ptr<lease_store>(std::move(store_)));
+        // NOLINTEND(bugprone-unhandled-exception-at-new)
         return;
     }
     static_cast<void>(close());
@@ -207,10 +208,8 @@ bool lock_runtime::occupy_queue(const lease& got, const acquire_options& options
 bool lock_runtime::pass_on(const lease_state& old) {
     if (!old.occupies_queue || old.passes_left == 0) return false;
     if (remaining_until(old.deadline.load()) < old.ttl.load() / 2) return false;
-    std::uint64_t step = 1;
-    if (mutation("passes_on_the_same_fence")) step = 0;
     auto next = std::make_shared<lease_state>(old.name, old.owner, old.mode, old.ttl,
-                                              fencing_token{old.fence.value + step});
+                                              fencing_token{old.fence.value + 1});
     next->fork_generation = generation_;
     next->passes_left = old.passes_left - 1;
     next->occupies_queue = true;
@@ -234,7 +233,7 @@ std::variant<result<void>, release_machine> lock_runtime::begin_release(lease_st
     const time_point now = clock_.now();
     const bool in_time = state.ours() && now < state.deadline.load();
     const bool mine = state.end(lease_status::released, loss_reason::none);
-    if (!mutation("renews_after_the_release")) keeper_->forget(state);
+    keeper_->forget(state);
     if (!mine) {
         const turn_end opening{queues_, state};
         release_lost(state);
@@ -260,7 +259,7 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         const bool late = clock_.now() >= state.deadline.load();
         const loss_reason unsaid = late ? state.reason_of_time() : loss_reason::missing;
         report_->lost_at_release(state, end.evicted.empty() ? unsaid : loss_reason::evicted,
-                                 std::move(end.evicted));
+                                 end.evicted);
     }
     const time_point now = clock_.now();
     if (end.leftover) {
@@ -317,7 +316,7 @@ bool lock_runtime::held(const lease_state& state) const noexcept {
 
 duration lock_runtime::remaining(const lease_state& state) const noexcept {
     const bool forked = fork_generation() != state.fork_generation;
-    if (!state.ours() || (forked && !mutation("a_child_holds"))) return duration::zero();
+    if (!state.ours() || forked) return duration::zero();
     return remaining_until(state.deadline.load());
 }
 

@@ -37,7 +37,8 @@ bool observer_thread::run_one(desk& desk, std::unique_lock<std::mutex>& held) {
     held.unlock();
     try {
         event();
-    } catch (...) {  // a user's callback must not end the process from a thread of ours
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+        // A user's callback must not end the process from a thread of ours.
     }
     event = nullptr;  // may destroy the user's objects: outside the lock too
     held.lock();

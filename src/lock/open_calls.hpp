@@ -38,7 +38,7 @@ public:
 
 private:
     void tell() {
-        const std::scoped_lock guard(mutex_);
+        const std::scoped_lock held(mutex_);
         ended_.notify_all();
     }
 

@@ -87,7 +87,7 @@ void waiter::close() {
 }
 
 waiter_table::seat::seat(waiter_table& room, owner_token owner, waiter& who)
-    : room_(room), owner_(std::move(owner)) {
+    : room_(room), owner_(owner) {
     const std::scoped_lock guard(room_.mutex_);
     room_.waiters_.emplace(owner_, &who);
     if (room_.closed_) who.close();

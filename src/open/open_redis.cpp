@@ -63,13 +63,9 @@ result<command_lease_options> lease_options(url& where) {
     const bool sentinel = where.scheme.ends_with("-sentinel");
     if (cluster || sentinel) leases.quarantine = usual_quarantine;
     if (sentinel) leases.replicas = usual_replicas;
-    if (const auto text = take_option(where, "quarantine")) {
-        const auto span = *text == "off" ? result<duration>() : parse_span(*text);
-        if (!span || *span > std::chrono::hours(24)) {
-            return wrong_option("quarantine", "off, or a time such as 30s or 5m, at most a day");
-        }
-        leases.quarantine = *span;
-    }
+    const auto quarantine = take_quarantine(where, leases.quarantine);
+    if (!quarantine) return std::unexpected(quarantine.error());
+    leases.quarantine = *quarantine;
     if (const auto text = take_option(where, "replicas")) {
         const char* const end = text->data() + text->size();
         const auto [rest, problem] = std::from_chars(text->data(), end, leases.replicas);

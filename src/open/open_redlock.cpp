@@ -37,13 +37,9 @@ struct redlock_options {
 result<redlock_options> quorum_options_of(url& where) {
     redlock_options made;
     if (auto prefix = take_option(where, "prefix")) made.leases.prefix = std::move(*prefix);
-    if (const auto text = take_option(where, "quarantine")) {
-        const auto span = *text == "off" ? result<duration>() : parse_span(*text);
-        if (!span || *span > 24h) {
-            return wrong_option("quarantine", "off, or a time such as 30s or 5m, at most a day");
-        }
-        made.quarantine = *span;
-    }
+    const auto quarantine = take_quarantine(where, made.quarantine);
+    if (!quarantine) return std::unexpected(quarantine.error());
+    made.quarantine = *quarantine;
     if (made.quarantine > duration::zero()) made.quorum.longest_ttl = made.quarantine;
     made.leases.furthest_floor = made.quarantine;
     if (const auto text = take_option(where, "node_timeout")) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "open/url_options.hpp"
 
+#include "core/lease_bounds.hpp"
+
+#include <holdfast/engine/span_text.hpp>
 #include <holdfast/engine/suggest.hpp>
 
 #include <fmt/format.h>
@@ -16,6 +19,16 @@ std::optional<std::string> take_option(url& where, std::string_view name) {
     std::string value = std::move(found->second);
     where.options.erase(found);
     return value;
+}
+
+result<duration> take_quarantine(url& where, duration usual) {
+    const auto text = take_option(where, "quarantine");
+    if (!text) return usual;
+    const auto span = *text == "off" ? result<duration>() : parse_span(*text);
+    if (!span || *span > longest_ttl) {
+        return wrong_option("quarantine", "off, or a time such as 30s or 5m, at most a day");
+    }
+    return *span;
 }
 
 std::unexpected<error> wrong_option(std::string_view option, std::string_view takes) {

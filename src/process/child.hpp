@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
 #include "process/guardian.hpp"
 #include "process/signal_inbox.hpp"
 
@@ -49,6 +50,7 @@ public:
     [[nodiscard]] static std::expected<child, not_started> start(const plan& what,
                                                                  const signal_inbox& signals,
                                                                  Before before) {
+        detail::require(!what.words.empty(), "!words.empty()");
         auto forked = fork_it(what, signals);
         if (!forked) return std::unexpected(forked.error());
         if (before(forked->group())) return std::move(*forked).go();

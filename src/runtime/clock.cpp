@@ -7,6 +7,8 @@
 // slice, not after the rest of a wait that began before the suspend.
 #include <holdfast/clock.hpp>
 
+#include "core/require.hpp"
+
 #include <time.h>
 
 #include <algorithm>
@@ -32,6 +34,7 @@ public:
     }
     void wait_until(std::unique_lock<std::mutex>& held, std::condition_variable& cv,
                     time_point when) override {
+        detail::require(held.owns_lock(), "`held` is locked");
         const time_point start = now();
         if (when <= start) return;
         cv.wait_for(held, std::min<duration>(when - start, slice));

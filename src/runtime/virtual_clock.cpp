@@ -20,6 +20,7 @@ wall_time virtual_clock::wall() const noexcept {
 
 void virtual_clock::wait_until(std::unique_lock<std::mutex>& held, std::condition_variable& cv,
                                time_point when) {
+    detail::require(held.owns_lock(), "`held` is locked");
     std::list<sleeper>::iterator self;
     {
         const std::scoped_lock guard(mutex_);

@@ -40,7 +40,7 @@ permit::permit(command_access where, std::string key, owner_token owner,
                const concurrency_options& options, time_point until)
     : where_(std::move(where)),
       key_(std::move(key)),
-      owner_(std::move(owner)),
+      owner_(owner),
       ttl_(options.ttl),
       timeout_(options.timeout),
       until_(until) {}
@@ -48,7 +48,7 @@ permit::permit(command_access where, std::string key, owner_token owner,
 permit::permit(permit&& other) noexcept
     : where_(other.where_),
       key_(std::move(other.key_)),
-      owner_(std::move(other.owner_)),
+      owner_(other.owner_),
       ttl_(other.ttl_),
       timeout_(other.timeout_),
       until_(other.until_),
@@ -59,7 +59,7 @@ permit& permit::operator=(permit&& other) noexcept {
     abandon();
     where_ = other.where_;
     key_ = std::move(other.key_);
-    owner_ = std::move(other.owner_);
+    owner_ = other.owner_;
     ttl_ = other.ttl_;
     timeout_ = other.timeout_;
     until_ = other.until_;
@@ -141,8 +141,8 @@ result<admission> concurrency_limiter::enter(std::string_view key) {
     made.answer.remaining = left_of(options_.permits, parts[1].number());
     made.answer.reset_after = options_.ttl;
     if (made.answer.allowed) {
-        made.held = permit(where_, std::move(name), std::move(owner), options_,
-                           valid_until(sent, options_.ttl));
+        made.held =
+            permit(where_, std::move(name), owner, options_, valid_until(sent, options_.ttl));
     } else {
         made.answer.retry_after = std::chrono::microseconds(parts[2].number());
         made.answer.reset_after = std::chrono::microseconds(parts[3].number());

@@ -6,7 +6,10 @@
 #include <holdfast/latch.hpp>
 
 #include "command/script_call.hpp"
+#include "core/lease_bounds.hpp"
+#include "core/to_ms.hpp"
 #include "core/validity.hpp"
+#include "traffic/latch_codes.hpp"
 #include "traffic/traffic_scripts.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +24,6 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr duration longest_poll = 1s;
 
 // Without messages: a quarter of the time it has waited, within these.
 constexpr duration first_look = 1ms;
@@ -102,17 +103,17 @@ result<latch::standing> latch::touch(std::uint32_t n, std::string_view round, ke
     if (parts.size() < 2) return fail(errc::corrupt, "latch.lua answered " + to_string(*answered));
     const auto number = static_cast<std::uint32_t>(parts[1].number());
     switch (parts[0].number()) {
-        case -1:
+        case code::other_count:
             return fail(errc::invalid_argument,
                         fmt::format("the latch '{}' was made with a count of {}, not {}: use one "
                                     "count for one name",
                                     name_, number, count_));
-        case -2:
+        case code::too_many:
             return fail(errc::invalid_argument,
                         fmt::format("{} arrive at the latch '{}', which misses only {}: nothing "
                                     "was counted",
                                     n, name_, number));
-        case -3:
+        case code::round_over:
             return fail(errc::cancelled,
                         fmt::format("the latch '{}' was reset, removed or forgotten before all had "
                                     "arrived",
@@ -158,7 +159,7 @@ result<void> latch::wait_for(std::string round, const latch_wait& how) {
     const time_point began = time.now();
     const time_point until = later(began, how.wait);
     // Its life is prolonged before it is over, and not with each of many looks.
-    const duration prolonging = std::min<duration>(longest_poll, options_.life / 3);
+    const duration prolonging = std::min<duration>(detail::longest_poll, options_.life / 3);
     time_point prolonged = began - prolonging;
     alarm_bell bell;
     const std::stop_callback stopping(how.stop, [&] { bell.ring(); });

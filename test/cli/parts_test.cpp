@@ -5,8 +5,8 @@
 #include "commands/lock/lease_text.hpp"
 #include "commands/top/frame.hpp"
 #include "commands/top/losses.hpp"
+#include "core/json_text.hpp"
 #include "display_width.hpp"
-#include "json_text.hpp"
 #include "printable.hpp"
 #include "rate_text.hpp"
 #include "time_text.hpp"
@@ -104,7 +104,7 @@ TEST(time_text, is_short_and_never_says_sooner_than_it_is) {
 }
 
 TEST(json_text, quotes_what_would_break_a_line) {
-    json_object out;
+    detail::json_object out;
     out.put("name", std::string("a\"b\\c\nd"));
     out.put("yes", true);
     out.put("count", 3);
@@ -113,7 +113,7 @@ TEST(json_text, quotes_what_would_break_a_line) {
 }
 
 TEST(json_text, writes_large_numbers_in_full) {
-    json_object out;
+    detail::json_object out;
     out.put("ms", 3'948'679.4);
     out.put("us", 0.27123456);
     EXPECT_EQ(out.text(), "{\"ms\": 3948679, \"us\": 0.271235}");
@@ -206,7 +206,7 @@ TEST(lease_text, shows_what_a_holder_says_of_itself) {
 }
 
 TEST(json_text, is_text_whatever_is_put_into_it) {
-    EXPECT_EQ(json_quoted("a\xff\x7f"), "\"a\uFFFD\\u007f\"");
+    EXPECT_EQ(detail::json_quoted("a\xff\x7f"), "\"a\uFFFD\\u007f\"");
 }
 
 TEST(lease_changes, do_not_take_a_fence_that_becomes_known_for_another_holder) {

@@ -2,9 +2,9 @@
 //
 // holdfast limit: a rate that all scripts on all machines share. The answer is the exit code.
 #include "command_line.hpp"
+#include "core/json_text.hpp"
 #include "engine_choice.hpp"
 #include "error_output.hpp"
-#include "json_text.hpp"
 #include "option_types.hpp"
 #include "time_text.hpp"
 
@@ -35,7 +35,7 @@ double in_ms(duration d) {
 }
 
 std::string to_json(const std::string& key, const decision& seen) {
-    json_object out;
+    detail::json_object out;
     out.put("key", key);
     out.put("allowed", seen.allowed);
     out.put("limit", seen.limit);

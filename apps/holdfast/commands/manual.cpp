@@ -2,7 +2,8 @@
 //
 // holdfast manual: the manual page, made of the same text as --help.
 #include "command_line.hpp"
-#include "display_width.hpp"
+
+#include "core/utf8_text.hpp"
 
 #include <holdfast/version.hpp>
 
@@ -22,7 +23,7 @@ namespace {
 std::string roff(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const auto code = static_cast<unsigned>(take_character(text));
+        const auto code = static_cast<unsigned>(detail::take_character(text));
         if (code >= 0x80) {
             out += fmt::format("\\[u{:04X}]", code);
         } else if (code == '\\') {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
 #include "driver/memory/hash_bytes.hpp"
 
 #include <holdfast/entropy.hpp>
@@ -103,6 +104,7 @@ public:
 
     /// A node chosen by chance: a bucket, then one of its chain. Requires: not empty.
     [[nodiscard]] node& random(entropy& chance) const {
+        detail::require(size_ > 0, "not empty");
         node* head = nullptr;
         while (head == nullptr) head = buckets_[chance.below(buckets_.size())];
         std::size_t length = 0;

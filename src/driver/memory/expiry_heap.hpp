@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/require.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -24,8 +26,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
 
     /// Requires: not empty.
-    [[nodiscard]] std::int64_t next_time() const noexcept { return items_.front().when; }
-    [[nodiscard]] Node& next() const noexcept { return *items_.front().node; }
+    [[nodiscard]] std::int64_t next_time() const noexcept { return front().when; }
+    [[nodiscard]] Node& next() const noexcept { return *front().node; }
 
     /// Puts the node in, or moves it.
     void set(Node& n, std::int64_t when) {
@@ -60,6 +62,11 @@ private:
         std::int64_t when;
         Node* node;
     };
+
+    [[nodiscard]] const item& front() const noexcept {
+        detail::require(!items_.empty(), "the heap is not empty");
+        return items_.front();
+    }
 
     void put(std::uint32_t at, const item& it) noexcept {
         items_[at] = it;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/memory/sorted_set.hpp"
 
+#include "core/require.hpp"
+
 #include <boost/multi_index/identity.hpp>
 #include <boost/multi_index/ranked_index.hpp>
 #include <boost/multi_index_container.hpp>
@@ -68,11 +70,13 @@ std::size_t sorted_set::count_before(const std::function<bool(const entry&)>& be
 }
 
 sorted_set::entry& sorted_set::at(std::size_t rank) const noexcept {
+    detail::require(rank < size(), "rank < size()");
     return **order_->entries.nth(rank);
 }
 
 void sorted_set::walk(std::size_t first, int step, std::size_t count,
                       const std::function<void(entry&)>& visit) const {
+    detail::require(step == 1 || step == -1, "step is 1 or -1");
     if (count == 0) return;
     auto at = order_->entries.nth(first);
     while (true) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/memory/stream.hpp"
 
+#include "core/require.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -75,6 +77,7 @@ stream_id stream::first_id() const noexcept {
 }
 
 void stream::append(const stream_id& id, fields what) {
+    detail::require(id > last_, "id > last_id()");
     entries_.emplace_hint(entries_.end(), id, std::move(what));
     last_ = id;
     ++added_;

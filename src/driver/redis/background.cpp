@@ -32,13 +32,14 @@ void background::check_soon(duration rest) {
 
 void background::later(time_point when, call put_off) {
     {
-        const std::scoped_lock guard(mutex_);
-        if (!stopping_) {
-            calls_.emplace(when, std::move(put_off));
-            changed_.notify_all();
+        std::unique_lock held(mutex_);
+        if (stopping_) {
+            held.unlock();
+            return put_off();
         }
+        calls_.emplace(when, std::move(put_off));
+        changed_.notify_all();
     }
-    if (put_off) return put_off();
     start();
 }
 

@@ -20,6 +20,7 @@ class fork_guard final : public redis_engine {
 public:
     explicit fork_guard(std::shared_ptr<Core> core) : core_(std::move(core)) {}
     ~fork_guard() override {
+        // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): no memory for that ends the child
         if (!ours()) new std::shared_ptr<Core>(std::move(core_));
     }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace holdfast {
 
@@ -19,15 +20,16 @@ result<std::unique_ptr<redis_engine>> open_redis(std::string_view text) {
         return make(std::move(*target));
     };
     if (scheme == "redis" || scheme == "rediss" || scheme == "redis+unix") {
-        return built(parse_redis_url(*parsed), [](redis_target t) { return make_redis(t); });
+        return built(parse_redis_url(*parsed),
+                     [](redis_target t) { return make_redis(std::move(t)); });
     }
     if (scheme == "redis-sentinel" || scheme == "rediss-sentinel") {
         return built(parse_redis_sentinel_url(*parsed),
-                     [](redis_sentinel_target t) { return make_redis_sentinel(t); });
+                     [](redis_sentinel_target t) { return make_redis_sentinel(std::move(t)); });
     }
     if (scheme == "redis-cluster" || scheme == "rediss-cluster") {
         return built(parse_redis_cluster_url(*parsed),
-                     [](redis_cluster_target t) { return make_redis_cluster(t); });
+                     [](redis_cluster_target t) { return make_redis_cluster(std::move(t)); });
     }
     constexpr std::array<std::string_view, 7> schemes{
         "redis",           "rediss",        "redis+unix",    "redis-sentinel",

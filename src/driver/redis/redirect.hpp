@@ -38,9 +38,11 @@ struct redirect {
     text.remove_prefix(moved ? 6 : 4);  // now "3999 127.0.0.1:6381"
     const std::size_t space = text.find(' ');
     const std::size_t colon = text.rfind(':');
-    if (space == text.npos || colon == text.npos || colon < space) return out;
+    constexpr std::size_t nowhere = std::string_view::npos;
+    if (space == nowhere || colon == nowhere || colon < space) return out;
     const std::string_view port = text.substr(colon + 1);
-    std::from_chars(text.data(), text.data() + space, out.slot);
+    const std::string_view slot = text.substr(0, space);
+    std::from_chars(slot.data(), slot.data() + slot.size(), out.slot);
     out.to.port = 0;
     std::from_chars(port.data(), port.data() + port.size(), out.to.port);
     out.to.host = text.substr(space + 1, colon - space - 1);

@@ -225,7 +225,8 @@ result<reply> server_link::transaction(std::span<const command> commands, time_p
         const result<reply>& last = answers.back();
         if (last || time_.now() >= give_up) break;
         // Nothing is carried out before EXEC has arrived.
-        const bool unsent = lost && last.error().code == errc::unavailable && tries < 2;
+        const bool unsent =
+            lost && last.error().code == errc::unavailable && tries < most_unsent_tries;
         const bool unknown = last.error().code == errc::outcome_unknown;
         was_sent = was_sent || unknown;
         const bool waits = was_sent && last.error().code == errc::unavailable;

@@ -43,7 +43,7 @@ int process_liveness::open(const std::string& database) {
     return why;
 }
 
-bool process_liveness::use_clock() noexcept {
+bool process_liveness::use_clock() const noexcept {
     struct flock mine = one_byte(F_RDLCK, clock_byte);
     return file_ >= 0 && ::fcntl(file_, F_OFD_SETLK, &mine) == 0;
 }

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] bool others_use_clock() const noexcept { return may_live(clock_byte); }
     /// Shows that this one does too, until close(). False if that cannot be done.
     /// Requires: the database's write lock is held, for both.
-    [[nodiscard]] bool use_clock() noexcept;
+    [[nodiscard]] bool use_clock() const noexcept;
 
 private:
     static constexpr std::int64_t clock_byte = 0;  // the numbers of processes are above it

@@ -270,7 +270,7 @@ result<copied> copy_of(const std::string& path, const hooks& use) {
     const auto db = open_plainly(path, SQLITE_OPEN_READONLY, use);
     if (!db) return std::unexpected(db.error());
     sqlite3_file* file = nullptr;
-    ::sqlite3_file_control(db->get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    ::sqlite3_file_control(db->get(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
     struct stat before{};
     struct stat after{};
     if (::stat(path.c_str(), &before) != 0) return std::unexpected(cannot_open(errno, path));

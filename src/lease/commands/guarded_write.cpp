@@ -96,7 +96,7 @@ result<guarded_outcome> guarded_set(command_engine& engine, std::string_view key
     if (parts.size() != 2) {
         return fail(errc::corrupt, "guarded_set: the script answered " + to_string(*answered));
     }
-    return guarded_outcome{.written = parts[0].number() == 1,
+    return guarded_outcome{.written = parts[0].number() == code::fence_taken,
                            .highest = {static_cast<std::uint64_t>(parts[1].number())}};
 }
 
@@ -128,7 +128,7 @@ result<guarded_claim_outcome> guarded_claim(command_engine& engine, std::string_
     if (parts.size() != 2 && parts.size() != 3) {
         return fail(errc::corrupt, "guarded_claim: the script answered " + to_string(*answered));
     }
-    guarded_claim_outcome outcome{.claimed = parts[0].number() == 1,
+    guarded_claim_outcome outcome{.claimed = parts[0].number() == code::fence_taken,
                                   .highest = {static_cast<std::uint64_t>(parts[1].number())},
                                   .value = std::nullopt};
     if (parts.size() == 3) outcome.value = parts[2].text();

@@ -26,7 +26,7 @@ result<lease_reply> adopt_lease(command_engine& engine, const command_lease_opti
     const auto said = engine.evaluate(adopt_script(), names, args, give_up, repeat::idempotent);
     if (!said) return std::unexpected(said.error());
     if (said->type() == reply::kind::string) return answer::lost{said->text()};
-    if (said->number() == 1) return answer::renewed{asked.ttl};
+    if (said->number() == code::adopted) return answer::renewed{asked.ttl};
     return answer::lost{};
 }
 

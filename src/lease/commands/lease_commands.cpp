@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/commands/lease_commands.hpp"
 
-#include "core/mutation.hpp"
+#include "core/lease_bounds.hpp"
 #include "core/overloaded.hpp"
 #include "lease/commands/lease_scripts.hpp"
 
@@ -16,13 +16,8 @@
 namespace holdfast {
 namespace {
 
+using detail::longest_poll;
 using detail::overloaded;
-
-// A counter below this was lost, because every counter starts from the time of day.
-constexpr std::int64_t least_fence = 1'600'000'000'000'000;
-
-// A look at a lock that another program keeps for ever, or whose holder has long to go.
-constexpr duration longest_poll = std::chrono::seconds(1);
 
 // The head of the line looks just after a dead holder's time is over. Whoever is behind it comes a
 // little later, in case the head does not, and so that not all come at once.
@@ -33,9 +28,6 @@ duration poll_after(std::chrono::milliseconds remaining, std::uint32_t ahead) {
     return std::min<duration>(remaining + std::chrono::milliseconds(1) + ahead * behind_the_head,
                               longest_poll);
 }
-
-// How long a limit that was changed is remembered after its last use, as holders.lua has it.
-constexpr duration limit_memory = std::chrono::weeks(1);
 
 fencing_token fence_of(std::int64_t number) {
     return {static_cast<std::uint64_t>(number)};
@@ -62,10 +54,10 @@ std::uint32_t limit_of(const lease_mode& mode) {
 // Why a mode cannot be had, by the number that acquire.lua gives it.
 std::string why_not(std::int64_t number, const ask::acquire& asked) {
     switch (number) {
-        case 1:
+        case code::shares_it:
             return "is shared by the one who wants it exclusively: release it first; there is no "
                    "way up that could not wait for itself";
-        case 2:
+        case code::held_by_permits:
             return fmt::format("is held as a semaphore: use another name for a {}mutex",
                                asked.mode.type == lease_mode::kind::shared ? "shared " : "");
         default: return "is held, and not as a semaphore: use another name for one";
@@ -73,10 +65,6 @@ std::string why_not(std::int64_t number, const ask::acquire& asked) {
 }
 
 }  // namespace
-
-std::int64_t to_ms(duration d) {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
 
 const lock_name& name_of(const lease_request& request) {
     return std::visit([](const auto& asked) -> const lock_name& { return asked.name; }, request);
@@ -138,6 +126,7 @@ void lease_commands::begin_full(const script& body, const command_lease_options&
 }
 
 void lease_commands::end(repeat again, const script* body) {
+    detail::require(count_ < most_commands, "a request has at most most_commands commands");
     made_[count_++] = {{words_.data() + begun_, used_ - begun_}, again, body};
     begun_ = used_;
 }
@@ -188,7 +177,7 @@ void lease_commands::make(const command_lease_options& options, const lease_requ
 namespace {
 
 std::uint64_t fences_to_draw(const ask::acquire& asked) {
-    return std::uint64_t{1} + (mutation("spare_fences_not_reserved") ? 0 : asked.spare_fences);
+    return std::uint64_t{1} + asked.spare_fences;
 }
 
 }  // namespace
@@ -199,7 +188,7 @@ void lease_commands::make_fast(const ask::acquire& asked, std::string_view lock,
     word("SET");
     word(lock);
     word(value_);
-    if (!mutation("sets_without_nx")) word("NX");
+    word("NX");
     word("PX");
     word(to_ms(asked.ttl));
     end(repeat::never);
@@ -210,7 +199,7 @@ void lease_commands::make_fast(const ask::acquire& asked, std::string_view lock,
     if (asked.mode.type != lease_mode::kind::permit) return;
     word("PEXPIRE");
     word(limit_key(room_, lock));
-    word(to_ms(limit_memory));
+    word(constant::limit_life_ms);
     end(repeat::idempotent);
 }
 
@@ -293,6 +282,7 @@ void lease_commands::make_resize(const command_lease_options& options, const loc
 }
 
 std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<reply>> replies) {
+    detail::require(replies.size() == count_, "replies.size() == commands().size()");
     if (way_ == lease_way::fast && std::holds_alternative<ask::acquire>(*request_)) {
         return interpret_fast(replies);
     }
@@ -302,8 +292,8 @@ std::optional<result<lease_reply>> lease_commands::interpret(std::span<result<re
     const bool alone = std::visit([](const auto& one) { return one.mode.type; }, *request_) ==
                        lease_mode::kind::exclusive;
     // Somebody waits; or it is not alone any more, or lost: only the script can tell, and why.
-    if (lets_go() && r->number() != 1) {
-        contended_ = r->number() == 2 || !alone;
+    if (lets_go() && r->number() != code::released) {
+        contended_ = r->number() == code::contended || !alone;
         return std::nullopt;
     }
     return interpret_full(*r);
@@ -326,14 +316,14 @@ std::optional<result<lease_reply>> lease_commands::interpret_fast(
 
 std::optional<result<lease_reply>> lease_commands::not_answered(error& why) {
     if (why != errc::outcome_unknown) return std::unexpected(std::move(why));
-    took_ = !mutation("forgets_that_it_took");  // it may have
+    took_ = true;  // it may have
     return std::nullopt;
 }
 
 std::optional<result<lease_reply>> lease_commands::taken_with(std::int64_t last_fence) const {
     const auto& asked = std::get<ask::acquire>(*request_);
     const std::int64_t fence = last_fence - asked.spare_fences;
-    if (fence < least_fence) return std::nullopt;
+    if (fence < constant::least_fence) return std::nullopt;
     return answer::granted{fence_of(fence), asked.ttl};
 }
 
@@ -342,11 +332,11 @@ result<lease_reply> lease_commands::interpret_full(const reply& r) {
                           [&](const ask::acquire& asked) { return acquired(asked, r); },
                           [&](const ask::renew& asked) { return renewed(asked, r); },
                           [&](const ask::release&) -> result<lease_reply> {
-                              if (r.number() == 1) return answer::released{};
+                              if (r.number() == code::released) return answer::released{};
                               return answer::lost{r.text()};
                           },
                           [&](const ask::leave&) -> result<lease_reply> {
-                              return answer::released{r.number() == 1};
+                              return answer::released{r.number() == code::released};
                           },
                       },
                       *request_);
@@ -357,17 +347,17 @@ result<lease_reply> lease_commands::renewed(const ask::renew& asked, const reply
     if (parts.size() != 3) return fail(errc::corrupt, "a lease script answered " + to_string(r));
     server_time_ = time_told(parts.subspan(1)).value_or(wall_time());
     const reply& what = parts[0];
-    contended_ = what.number() == 2;
-    const bool gone = what.number() == 0;
-    if (gone && !mutation("any_renewal_succeeds")) return answer::lost{what.text()};
-    return answer::renewed{asked.ttl, what.number() != 3};
+    contended_ = what.number() == code::renewed_contended;
+    const bool gone = what.number() == code::lost;
+    if (gone) return answer::lost{what.text()};
+    return answer::renewed{asked.ttl, what.number() != code::floor_too_far};
 }
 
 result<lease_reply> lease_commands::refused(const ask::acquire& asked, std::int64_t how,
                                             std::int64_t number) {
     const std::string& name = asked.name.value();
-    if (how == 6) return answer::lost{};
-    if (how == 4) {
+    if (how == code::nothing_to_share) return answer::lost{};
+    if (how == code::other_mode) {
         return fail(errc::invalid_argument, fmt::format("'{}' {}", name, why_not(number, asked)));
     }
     return fail(errc::invalid_argument, fmt::format("'{}' has {} permits: {} cannot be had at once",
@@ -377,16 +367,17 @@ result<lease_reply> lease_commands::refused(const ask::acquire& asked, std::int6
 result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const reply& r) {
     const auto& parts = r.elements();
     const auto number = [&](std::size_t i) { return i < parts.size() ? parts[i].number() : 0; };
-    if (parts.size() == 2 && number(0) == 1) {
+    if (parts.size() == 2 && number(0) == code::granted) {
         return answer::granted{fence_of(number(1)), asked.ttl};
     }
     contended_ = true;
-    if (parts.size() == 2 && number(0) >= 4) return refused(asked, number(0), number(1));
-    if (parts.size() == 2 && number(0) == 2) {
+    if (parts.size() == 2 && number(0) >= code::other_mode)
+        return refused(asked, number(0), number(1));
+    if (parts.size() == 2 && number(0) == code::line_full) {
         return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
                                             number(1), asked.name.value()));
     }
-    if (parts.size() == 3 && number(0) == 3) {
+    if (parts.size() == 3 && number(0) == code::quarantined) {
         quarantined_ = std::make_unique<const std::string>(parts[2].text());
         return fail(errc::unavailable,
                     fmt::format("the server was restarted or promoted: it grants nothing for "

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/require.hpp"
+#include "core/to_ms.hpp"
 #include "lease/commands/lease_keys.hpp"
+#include "lease/commands/script_constants.hpp"
 #include "lease/commands/server_clocks.hpp"
 
 #include <holdfast/engine/command_engine.hpp>
@@ -51,7 +53,7 @@ struct command_lease_options {
     /// How long a handoff stays the waiter's own without a word from it. Longer than the longest
     /// look, so that a live waiter always learns in time; short, because a dead one blocks that
     /// long.
-    duration claim = std::chrono::seconds(2);
+    duration claim = std::chrono::milliseconds(constant::usual_claim_ms);
     /// How long a place in line is kept without a look.
     duration place = std::chrono::seconds(3);
     /// How many may wait for one name.
@@ -79,8 +81,7 @@ struct command_lease_options {
     }
 };
 
-/// A server counts in milliseconds. Rounded up, so that it never ends before we stop believing.
-[[nodiscard]] std::int64_t to_ms(duration d);
+using detail::to_ms;
 
 [[nodiscard]] const lock_name& name_of(const lease_request& request);
 
@@ -135,7 +136,10 @@ public:
     }
     /// From the next make() on: tells that server that it has been that one for longer than the
     /// window. Requires: it has, and quarantined() is not empty.
-    void vouch() noexcept { vouches_ = true; }
+    void vouch() noexcept {
+        detail::require(!quarantined().empty(), "quarantined() is not empty");
+        vouches_ = true;
+    }
     [[nodiscard]] bool vouches() const noexcept { return vouches_; }
     /// What the server's clock showed when it carried out a renewal; the epoch if it was none.
     [[nodiscard]] wall_time server_time() const noexcept { return server_time_; }

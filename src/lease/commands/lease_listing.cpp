@@ -3,6 +3,7 @@
 
 #include "lease/commands/client_label.hpp"
 #include "lease/commands/cluster_shards.hpp"
+#include "lease/commands/script_constants.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,8 @@
 namespace holdfast {
 namespace {
 
-// How much longer a marked lock stays than its lease runs: `slack` in line.lua.
-constexpr std::chrono::milliseconds slack{3000};
+// How much longer a marked lock stays than its lease runs.
+constexpr std::chrono::milliseconds slack{constant::slack_ms};
 
 // The prefix as a pattern that matches it to the letter.
 std::string glob_of(std::string_view text) {
@@ -167,7 +168,8 @@ std::optional<found_lease> describe(const lock_name& name, const lock_value& val
     info.mode = value.mode;
     info.fence = value.fence;
     if (ms >= 0) {
-        const auto left = std::chrono::milliseconds(ms) - (value.marked ? slack : slack.zero());
+        const auto left = std::chrono::milliseconds(ms) -
+                          (value.marked ? slack : std::chrono::milliseconds::zero());
         if (value.marked && left <= duration::zero()) return std::nullopt;
         info.remaining = left;
     }

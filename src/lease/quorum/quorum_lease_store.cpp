@@ -61,7 +61,9 @@ quorum_lease_store::quorum_lease_store(std::vector<quorum_node> nodes, clock& ti
       time_(time),
       waits_(time, detail::adaptive_yield::with_several()),
       options_(options),
-      rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {}
+      rounds_(std::make_shared<detail::quorum_rounds>(nodes_, time, chance, options)) {
+    detail::require(!nodes_.empty(), "at least one node");
+}
 
 quorum_lease_store::~quorum_lease_store() {
     rounds_->close();

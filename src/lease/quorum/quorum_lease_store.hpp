@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/lease_bounds.hpp"
 #include "core/upkeep.hpp"
 #include "runtime/adaptive_yield.hpp"
 
@@ -36,7 +37,7 @@ struct quorum_options {
     /// Off: no lease has a fence, and none is written back.
     enum class fence : std::uint8_t { on, off } fences = fence::on;
     /// No lease may have a longer ttl: as long as a node that forgot everything stands aside.
-    duration longest_ttl = std::chrono::hours(24);
+    duration longest_ttl = detail::longest_ttl;
     /// By hand in a simulation, which calls step().
     detail::upkeep background = detail::upkeep::threads;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/quorum/quorum_machine.hpp"
 
-#include "core/mutation.hpp"
 #include "core/overloaded.hpp"
 #include "core/validity.hpp"
 
@@ -34,9 +33,7 @@ lease_request for_node(const quorum_plan& plan) {
 }  // namespace
 
 quorum_machine::quorum_machine(quorum_plan plan)
-    : plan_(std::move(plan)),
-      majority_(majority_of(plan_.nodes) - (mutation("minority_is_enough") ? 1 : 0)),
-      words_(plan_.nodes) {
+    : plan_(std::move(plan)), majority_(majority_of(plan_.nodes)), words_(plan_.nodes) {
     plan_.undone.resize(plan_.nodes);
     plan_.leaving.resize(plan_.nodes);
     plan_.never_knew.resize(plan_.nodes);
@@ -123,7 +120,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
 void quorum_machine::take_vote(std::size_t node, const answer::granted& given, step& out) {
     node_word& word = words_[node];
     word.fence = given.fence;
-    if (given.fence > plan_.undone[node] || mutation("votes_that_are_undone_count")) {
+    if (given.fence > plan_.undone[node]) {
         word.said = kind::yes;
         return;
     }
@@ -178,7 +175,7 @@ void quorum_machine::decide_acquire(const ask::acquire& asked, step& out) {
     choose_fence();
     const auto raised = static_cast<std::size_t>(std::ranges::count_if(
         words_, [](const node_word& w) { return w.said == kind::yes && w.raised; }));
-    if (!plan_.fencing || raised >= majority_ || mutation("fence_is_not_written_back")) {
+    if (!plan_.fencing || raised >= majority_) {
         won_ = true;
         tell(answer::granted{plan_.fencing ? fence_ : fencing_token{}, asked.ttl}, out);
         return;
@@ -263,7 +260,7 @@ void quorum_machine::refuse_acquire(const ask::acquire& asked, step& out) {
 void quorum_machine::end_refused(std::size_t node, step& out) {
     const node_word& word = words_[node];
     if (unknown_) return;
-    if (has_granted(word) && !mutation("lost_votes_stay")) {
+    if (has_granted(word)) {
         undo(node, out);
         out.sends.back().insists = gives_up_;
     }
@@ -362,11 +359,9 @@ void quorum_machine::undo(std::size_t node, step& out) {
     const auto& asked = std::get<ask::acquire>(plan_.request);
     fencing_token& undone = plan_.undone[node];
     undone = std::max({undone, words_[node].fence, fence_});
-    out.sends.push_back(
-        {.node = node,
-         .request = ask::release{asked.name, asked.owner, asked.mode,
-                                 mutation("undoes_later_grants") ? fencing_token{} : undone},
-         .awaited = false});
+    out.sends.push_back({.node = node,
+                         .request = ask::release{asked.name, asked.owner, asked.mode, undone},
+                         .awaited = false});
 }
 
 // A node that has lost a lease which the majority has renewed is asked for it again.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/quorum/quorum_report.hpp"
 
+#include "core/require.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,6 +51,7 @@ std::string report_of(const quorum_machine& machine, std::span<const std::string
                       duration node_timeout) {
     const verbs& spoken = verbs_by_request[machine.request().index()];
     const auto& words = machine.words();
+    require(labels.size() == words.size(), "labels.size() == machine.words().size()");
     const auto yes = std::ranges::count(words, node_word::kind::yes, &node_word::said);
     std::string text = fmt::format("{} of {} {}", yes, words.size(), spoken.yes);
     for (std::size_t i = 0; i < words.size(); ++i) {

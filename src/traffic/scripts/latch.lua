@@ -22,21 +22,21 @@ if not round and redis.call('EXISTS', KEYS[1]) == 1 then
 end
 
 if ARGV[6] ~= '' then
-    if last == ARGV[6] then return {1, 0, last} end
-    if round ~= ARGV[6] or (gone and left ~= '0') then return {-3, 0} end
+    if last == ARGV[6] then return {code.latch_stands, 0, last} end
+    if round ~= ARGV[6] or (gone and left ~= '0') then return {code.round_over, 0} end
 elseif gone then
     redis.call('DEL', KEYS[1])
     redis.call('HSET', KEYS[1], 'removed', known[6])
     if left == '0' then redis.call('HSET', KEYS[1], 'last', round) end
     count, left, round, gone = false, false, false, false
 end
-if count and count ~= ARGV[1] then return {-1, tonumber(count)} end
+if count and count ~= ARGV[1] then return {code.other_count, tonumber(count)} end
 left = tonumber(left or ARGV[1])
 round = round or ARGV[4]
 local arriving = tonumber(ARGV[3])
 
 if arriving > 0 and redis.call('HEXISTS', KEYS[1], ARGV[4]) == 0 then
-    if arriving > left then return {-2, left} end
+    if arriving > left then return {code.too_many, left} end
     left = left - arriving
     redis.call('HSET', KEYS[1], 'count', ARGV[1], 'left', left, 'round', round, ARGV[4], arriving)
     if left == 0 then redis.call('PUBLISH', ARGV[5], 'open') end
@@ -44,4 +44,4 @@ elseif not count then
     redis.call('HSET', KEYS[1], 'count', ARGV[1], 'left', left, 'round', round)
 end
 if ARGV[2] ~= '0' and not gone then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return {1, left, round}
+return {code.latch_stands, left, round}

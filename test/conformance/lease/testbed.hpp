@@ -12,7 +12,7 @@
 #include <vector>
 
 /// What an engine brings to the conformance suite. The cases define what is correct; an engine adds
-/// a testbed, and nothing else.
+/// one file with its testbed, testbeds/<engine>_testbed.cpp, and nothing else.
 namespace holdfast::test {
 
 /// Under a sanitizer everything takes several times as long.
@@ -65,7 +65,17 @@ inline void PrintTo(const lease_engine& engine, std::ostream* out) {
     *out << engine.name;
 }
 
-/// The engines that this build promises; the suite runs on each.
+/// Offers a testbed to the suite. One of them, const and at the end of the testbed's file, is all
+/// that it takes; its name must be unique in the suite, as the file is merged with others.
+///
+/// Example:
+///     const offered_testbed on_redis{"redis", [] { return std::make_unique<redis_testbed>(); }};
+class offered_testbed {
+public:
+    offered_testbed(std::string name, std::function<std::unique_ptr<testbed>()> make);
+};
+
+/// The engines that this build promises, sorted by name; the suite runs on each.
 [[nodiscard]] std::vector<lease_engine> lease_engines();
 
 }  // namespace holdfast::test

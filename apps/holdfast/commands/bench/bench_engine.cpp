@@ -34,11 +34,11 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
     std::vector<std::string_view> schemes{"memory", "redis"};
     std::string more;
     if (allowed != breadth::redis_and_memory) {
-        schemes.push_back("sqlite");
+        schemes.emplace_back("sqlite");
         more = ", sqlite:";
     }
     if (allowed == breadth::all) {
-        schemes.push_back("redlock");
+        schemes.emplace_back("redlock");
         more += ", redlock: (five of its own)";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();

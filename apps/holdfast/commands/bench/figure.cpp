@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/figure.hpp"
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +12,9 @@
 namespace holdfast::app {
 namespace {
 
-void put(json_object& to, std::string_view name, const std::optional<percentiles>& value) {
+void put(detail::json_object& to, std::string_view name, const std::optional<percentiles>& value) {
     if (!value) return;
-    json_object inner;
+    detail::json_object inner;
     inner.put("p50", value->p50);
     inner.put("p99", value->p99);
     inner.put("max", value->max);
@@ -56,7 +56,7 @@ private:
 }  // namespace
 
 std::string to_json(const figure& f) {
-    json_object out;
+    detail::json_object out;
     out.put("bench", f.bench);
     out.put("engine", f.engine);
     out.put("workers", std::optional(f.workers));
@@ -64,7 +64,7 @@ std::string to_json(const figure& f) {
     if (f.cpus) out.put("cpus", std::string_view(*f.cpus));
     out.put("per_second", f.per_second);
     if (f.reference) {
-        json_object inner;
+        detail::json_object inner;
         inner.put("name", f.reference->name);
         inner.put("per_second", f.reference->per_second);
         inner.put("server_cpu_us", f.reference->server_cpu_us);
@@ -75,7 +75,7 @@ std::string to_json(const figure& f) {
     }
     out.put("ratio", f.ratio);
     if (f.ratio_rounds) {
-        json_object inner;
+        detail::json_object inner;
         inner.put("min", f.ratio_rounds->min);
         inner.put("max", f.ratio_rounds->max);
         out.raw("ratio_rounds", inner.text());
@@ -85,7 +85,7 @@ std::string to_json(const figure& f) {
         out.put("rounds_again", std::optional(f.disturbed->rounds_again));
     }
     if (f.latency_ratio) {
-        json_object inner;
+        detail::json_object inner;
         inner.put("acquire", f.latency_ratio->acquire);
         inner.put("pair", f.latency_ratio->pair);
         inner.put("pair_by_hand", f.latency_ratio->pair_by_hand);
@@ -93,7 +93,7 @@ std::string to_json(const figure& f) {
     }
     out.put("client_cpu_us", f.client_cpu_us);
     out.put("server_cpu_us", f.server_cpu_us);
-    json_object latency;
+    detail::json_object latency;
     put(latency, "acquire", f.acquire_us);
     put(latency, "release", f.release_us);
     put(latency, "pair", f.pair_us);

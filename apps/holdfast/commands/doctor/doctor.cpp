@@ -3,9 +3,9 @@
 // holdfast doctor: what is unsafe about an engine, in plain words, and how to fix it.
 #include "command_line.hpp"
 #include "commands/doctor/examinations.hpp"
+#include "core/json_text.hpp"
 #include "engine_choice.hpp"
 #include "error_output.hpp"
-#include "json_text.hpp"
 #include "option_types.hpp"
 #include "printable.hpp"
 #include "terminal.hpp"
@@ -173,7 +173,7 @@ void print_text(const findings& all) {
 
 void print_json(const findings& all) {
     for (const finding& one : all) {
-        json_object line;
+        detail::json_object line;
         line.put("level", word_for(one.weight));
         line.put("about", one.about);
         line.put("where", one.where);

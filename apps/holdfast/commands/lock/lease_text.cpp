@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/lock/lease_text.hpp"
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 #include "printable.hpp"
 #include "time_text.hpp"
 
@@ -20,22 +20,22 @@ bool is_known(const client_label& who) {
     return who != client_label{};
 }
 
-void put(json_object& to, const client_label& who) {
+void put(detail::json_object& to, const client_label& who) {
     if (!is_known(who)) return;
     to.put("host", who.host);
     to.put("pid", who.pid);
     to.put("program", who.program);
 }
 
-void put(json_object& to, std::string_view name, const std::optional<wall_time>& when) {
+void put(detail::json_object& to, std::string_view name, const std::optional<wall_time>& when) {
     if (when) to.put(name, show_moment(*when));
 }
 
-void put(json_object& to, std::string_view name, const std::optional<duration>& length) {
+void put(detail::json_object& to, std::string_view name, const std::optional<duration>& length) {
     if (length) to.put(name, in_ms(*length));
 }
 
-void put(json_object& to, const lease_mode& mode) {
+void put(detail::json_object& to, const lease_mode& mode) {
     const bool counts = mode.type == lease_mode::kind::permit;
     to.put("mode", counts ? "permits" : show_mode(mode));
     if (!counts) return;
@@ -44,7 +44,7 @@ void put(json_object& to, const lease_mode& mode) {
 }
 
 std::string to_json(const holder_info& holder, const lease_mode& mode) {
-    json_object out;
+    detail::json_object out;
     put(out, holder.who);
     put(out, "since", holder.since);
     put(out, "remaining_ms", holder.remaining);
@@ -55,7 +55,7 @@ std::string to_json(const holder_info& holder, const lease_mode& mode) {
 }
 
 std::string to_json(const waiter_info& waiter) {
-    json_object out;
+    detail::json_object out;
     put(out, waiter.who);
     put(out, "since", waiter.since);
     put(out, waiter.mode);
@@ -98,7 +98,7 @@ std::string show_ending(const std::optional<duration>& remaining) {
 }
 
 std::string to_json(const lease_info& info) {
-    json_object out;
+    detail::json_object out;
     out.put("name", info.name);
     if (info.held()) put(out, info.mode);
     if (info.fence.value != 0) out.put("fence", info.fence.value);
@@ -106,10 +106,10 @@ std::string to_json(const lease_info& info) {
     out.put("waiters", info.waiters);
     std::vector<std::string> holders;
     for (const holder_info& one : info.holders) holders.push_back(to_json(one, info.mode));
-    out.raw("holders", json_array(holders));
+    out.raw("holders", detail::json_array(holders));
     std::vector<std::string> queue;
     for (const waiter_info& one : info.queue) queue.push_back(to_json(one));
-    if (!queue.empty()) out.raw("queue", json_array(queue));
+    if (!queue.empty()) out.raw("queue", detail::json_array(queue));
     return out.text();
 }
 

@@ -4,8 +4,8 @@
 #include "commands/lock/lease_changes.hpp"
 #include "commands/lock/lease_text.hpp"
 #include "commands/lock/lock.hpp"
+#include "core/json_text.hpp"
 #include "error_output.hpp"
-#include "json_text.hpp"
 #include "option_types.hpp"
 #include "printable.hpp"
 #include "terminal.hpp"
@@ -104,7 +104,7 @@ void print(const lease_change& change, const std::string& reason, const watch_op
     const wall_time now = system_clock().wall();
     const lease_info& it = change.now;
     if (options.format == "json") {
-        json_object line;
+        detail::json_object line;
         line.put("time", show_moment(now));
         line.put("change", to_string(change.type));
         if (change.type == lease_change::kind::evicted) line.put("reason", reason);

@@ -33,7 +33,9 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 local stored = redis.call('GET', lock)
 local holder, mark = string.match(stored or '', '^(%x+):hf:%d*@?%d*(%+?)$')
 local remains = holder and #holder == 32 and holder ~= ARGV[1] and redis.call('PTTL', lock)
-if remains and mark == '+' and remains >= 0 then remains = remains > 3000 and remains - 3000 end
+if remains and mark == '+' and remains >= 0 then
+    remains = remains > constant.slack_ms and remains - constant.slack_ms
+end
 
 -- What is known of one in line; see line.lua.
 local waiter_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
@@ -51,8 +53,11 @@ if remains and remains >= 0 and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 
         if redis.call('ZCARD', line) == ahead + 1 and ahead < tonumber(ARGV[8]) then
             redis.call('SET', waiters .. ':' .. ARGV[1], waiter_text, 'PX', ARGV[7])
             redis.call('PEXPIRE', line, ARGV[7])
-            if mark == '' then redis.call('SET', lock, stored .. '+', 'PX', remains + 3000) end
-            return {0, remains, ahead, tonumber(ticket), tonumber(redis.call('GET', counter) or 0)}
+            if mark == '' then
+                redis.call('SET', lock, stored .. '+', 'PX', remains + constant.slack_ms)
+            end
+            return {code.busy, remains, ahead, tonumber(ticket),
+                tonumber(redis.call('GET', counter) or 0)}
         end
         redis.call('ZREM', line, ARGV[1])  -- the clock was set back, or the line is full: see below
     end
@@ -93,15 +98,15 @@ end
 
 local function busy(left, ahead, ticket)
     ahead = ahead or redis.call('ZCARD', line)
-    return {0, left, ahead, ticket or 0, tonumber(redis.call('GET', counter) or 0)}
+    return {code.busy, left, ahead, ticket or 0, tonumber(redis.call('GET', counter) or 0)}
 end
 
 if remains then
-    if ARGV[12] ~= '0' then return {6, 0} end
-    if ARGV[9] == 'p' then return {4, 3} end
+    if ARGV[12] ~= '0' then return {code.nothing_to_share, 0} end
+    if ARGV[9] == 'p' then return {code.other_mode, code.held_otherwise} end
     if ARGV[4] == '' then return busy(remains) end
     local ahead, ticket = join_queue()
-    if not ahead then return {2, tonumber(ARGV[8])} end
+    if not ahead then return {code.line_full, tonumber(ARGV[8])} end
     if mark == '' and remains >= 0 then
         redis.call('SET', lock, stored .. '+', 'PX', remains + slack)
     elseif mark == '' then
@@ -125,14 +130,14 @@ local function again_alone(state)
         if state.left < ttl then
             redis.call('PEXPIRE', lock, state.marked and ttl + slack or ttl)
         end
-        return {1, fence}
+        return {code.granted, fence}
     end
     state.kind, state.fence, state.left = kind, fence, math.max(state.left, ttl)
     if kind == 's' and state.marked and quarantine_left(server_time()) == 0 then
         handoff(state)
     end
     settle(state)
-    return {1, fence}
+    return {code.granted, fence}
 end
 
 -- The owner is one of several and asks again.
@@ -143,7 +148,7 @@ local function again_beside(state, share)
         share_text(math.max(tonumber(ends), now_ms() + ttl), held, fence, since))
     state.left = math.max(state.left, ttl)
     store(state, state.marked)
-    return {1, tonumber(fence)}
+    return {code.granted, tonumber(fence)}
 end
 
 -- The answer to an owner that holds the name already; nil if it does not.
@@ -151,26 +156,28 @@ local function again(state)
     local share = state.first and redis.call('HGET', holders, owner)
     if state.owner ~= owner and not share then return nil end
     forget(owner)
-    if state.kind == 's' and kind == 'x' then return {4, 1} end
-    if (state.kind == 'p') ~= (kind == 'p') then return {4, kind == 'p' and 3 or 2} end
+    if state.kind == 's' and kind == 'x' then return {code.other_mode, code.shares_it} end
+    if (state.kind == 'p') ~= (kind == 'p') then
+        return {code.other_mode, kind == 'p' and code.held_otherwise or code.held_by_permits}
+    end
     return share and again_beside(state, share) or again_alone(state)
 end
 
 local function grant(state)
     local fence = draw_fence(reserve)
     admit(state, owner, kind, permits, most, ttl, fence)
-    return {1, fence}
+    return {code.granted, fence}
 end
 
 local state = look()
 local mine = again(state)
 if mine then return mine end
-if turns ~= 0 then return {6, 0} end
+if turns ~= 0 then return {code.nothing_to_share, 0} end
 if state.kind and state.kind ~= '?' and (state.kind == 'p') ~= (kind == 'p') then
-    return {4, kind == 'p' and 3 or 2}
+    return {code.other_mode, kind == 'p' and code.held_otherwise or code.held_by_permits}
 end
 if kind == 'p' then most = permits_of(most) end
-if permits > most then return {5, most} end
+if permits > most then return {code.few_permits, most} end
 
 local noted = state.marked
 local others = noted
@@ -190,13 +197,13 @@ local now = server_time()
 local _, ticket
 if waits then
     _, ticket = join_queue()
-    if not ticket then return {2, tonumber(ARGV[8])} end
+    if not ticket then return {code.line_full, tonumber(ARGV[8])} end
 end
 local foreign = state.kind == '?'
 local quarantine, run = 0, nil
 if not foreign then quarantine, run = quarantine_left(now) end
 if quarantine > 0 then
-    if not state.kind and not waits then return {3, quarantine, run} end
+    if not state.kind and not waits then return {code.quarantined, quarantine, run} end
 elseif not foreign then
     state.marked = true
     if handoff(state, waits and owner) and fits(state, kind, permits, most) then

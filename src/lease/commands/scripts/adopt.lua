@@ -8,10 +8,10 @@
 --         from the first. Idempotent by both owners.
 
 local lock, holders, from, to, ttl = KEYS[1], KEYS[3], ARGV[1], ARGV[2], tonumber(ARGV[3])
-local function lost() return redis.call('HGET', KEYS[2], from) or 0 end
+local function lost() return redis.call('HGET', KEYS[2], from) or code.lost end
 
 local held = redis.call('GET', lock) or ''
-local slack = string.sub(held, -1) == '+' and 3000 or 0
+local slack = string.sub(held, -1) == '+' and constant.slack_ms or 0
 local left = redis.call('PTTL', lock)
 if held == '' or left <= slack then return lost() end
 local wanted = math.max(left, ttl + slack)
@@ -19,7 +19,7 @@ local wanted = math.max(left, ttl + slack)
 local who = string.sub(held, 1, 33)
 if who == from .. ':' or who == to .. ':' then
     redis.call('SET', lock, to .. string.sub(held, 33), 'PX', wanted)
-    return 1
+    return code.adopted
 end
 if string.sub(held, 1, 1) ~= ':' then return lost() end
 
@@ -33,4 +33,4 @@ redis.call('HSET', holders, to,
     string.format('%.0f', math.max(tonumber(ends), now + ttl)) .. rest)
 redis.call('PEXPIRE', lock, wanted)
 redis.call('PEXPIRE', holders, wanted)
-return 1
+return code.adopted

@@ -40,7 +40,7 @@ local function server_since(now, window, old)
     end
     if known[1] ~= run or noted ~= since then
         redis.call('HSET', boot, 'run', run, 'since', string.format('%.0f', since))
-        redis.call('PEXPIRE', boot, 31536000000)
+        redis.call('PEXPIRE', boot, constant.boot_life_ms)
     end
     return run, since
 end

@@ -8,7 +8,7 @@
 -- Repeating it is the same as once.
 
 local largest = tonumber(redis.call('GET', KEYS[2]) or 0)
-if tonumber(ARGV[1]) < largest then return {0, largest} end
+if tonumber(ARGV[1]) < largest then return {code.fence_too_small, largest} end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-if redis.call('TYPE', KEYS[1]).ok ~= 'string' then return {1, tonumber(ARGV[1])} end
-return {1, tonumber(ARGV[1]), redis.call('GET', KEYS[1])}
+if redis.call('TYPE', KEYS[1]).ok ~= 'string' then return {code.fence_taken, tonumber(ARGV[1])} end
+return {code.fence_taken, tonumber(ARGV[1]), redis.call('GET', KEYS[1])}

@@ -11,12 +11,12 @@
 -- overwritten it.
 
 local largest = tonumber(redis.call('GET', KEYS[2]) or 0)
-if tonumber(ARGV[1]) < largest then return {0, largest} end
+if tonumber(ARGV[1]) < largest then return {code.fence_too_small, largest} end
 if KEYS[3] then
     local writer, number = string.match(redis.call('GET', KEYS[3]) or '', '^(%x+) (%d+)$')
     if writer == ARGV[5] and tonumber(number) > tonumber(ARGV[6]) and
         tonumber(ARGV[1]) == largest then
-        return {1, largest}
+        return {code.fence_taken, largest}
     end
     redis.call('SET', KEYS[3], ARGV[5] .. ' ' .. ARGV[6], 'PX', ARGV[4])
 end
@@ -26,4 +26,4 @@ else
     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[4])
-return {1, tonumber(ARGV[1])}
+return {code.fence_taken, tonumber(ARGV[1])}

@@ -40,7 +40,7 @@ end
 -- A waiter looks once a second, and is then told when what is held will be over. A lease that is
 -- shorter than that could begin and end unseen: so the next in line is told to look.
 local function tell_of_brief(ms)
-    if ms >= 1000 then return end
+    if ms >= constant.longest_look_ms then return end
     local who = redis.call('ZRANGE', line, 0, 0)[1]
     local place = who and redis.call('GET', waiter_key(who)) or ''
     local channel = string.match(place, '^%d+ %d+ %a%d+/%d+ (.*)$')

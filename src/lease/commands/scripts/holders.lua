@@ -24,7 +24,7 @@
 local free_mark = ':hf:+'
 
 -- Nobody believes in a lease for longer than this without a renewal, ms: no ttl is longer.
-local longest_ttl = 86400000
+local longest_ttl = constant.longest_ttl_ms
 
 -- Counting anew takes a microsecond for each: so many may hold one name.
 local most_holders = 10000
@@ -126,7 +126,7 @@ local resized
 local function permits_of(asked)
     if resized == nil then
         resized = redis.call('GET', limit)
-        if resized then redis.call('PEXPIRE', limit, 604800000) end
+        if resized then redis.call('PEXPIRE', limit, constant.limit_life_ms) end
     end
     return tonumber(resized or asked)
 end

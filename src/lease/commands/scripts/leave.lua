@@ -21,7 +21,7 @@ redis.call('DEL', waiter_key(owner))
 local state = look()
 if drop(state, owner) then
     let_next(state)
-    return 1
+    return code.released
 end
 -- Those behind it may fit where it did not.
 if found == 1 and state.marked and state.kind ~= 'x' then let_next(state) end

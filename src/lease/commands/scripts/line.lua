@@ -15,7 +15,7 @@
 -- made persistent (PTTL -1) is held until its holder renews or ends it, marked or not. The line
 -- lives as long as its youngest place. Server time alone decides.
 
-local slack = 3000
+local slack = constant.slack_ms
 
 -- In microseconds, always the same within a script; as a text and as a number.
 local clock
@@ -37,11 +37,11 @@ local function digits(number) return string.format('%.0f', number) end
 -- gave. Where no connection tells of a failover, every draw looks at the clock.
 local function draw_fence(spare)
     local top = redis.call('INCRBY', counter, 1 + spare)
-    if boot or top < 1600000000000000 then
+    if boot or top < constant.least_fence then
         local least = server_time() + spare
         if top < least then
             top = least
-            redis.call('SET', counter, digits(top), 'PX', 604800000)
+            redis.call('SET', counter, digits(top), 'PX', constant.counter_life_ms)
         end
     end
     return top - spare

@@ -13,13 +13,14 @@ local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local top = tonumber(redis.call('GET', KEYS[1]) or 0)
 if top < now then
-    redis.call('PEXPIRE', KEYS[1], 604800000)
-    local done = redis.pcall('SET', KEYS[1], string.format('%.0f', now), 'PX', 604800000)
+    redis.call('PEXPIRE', KEYS[1], constant.counter_life_ms)
+    local done = redis.pcall('SET', KEYS[1], string.format('%.0f', now), 'PX',
+        constant.counter_life_ms)
     if done.err then
         if not string.find(done.err, 'OOM', 1, true) then return done end
         redis.call('DEL', KEYS[1])
     end
 else
-    redis.call('PEXPIRE', KEYS[1], 604800000)
+    redis.call('PEXPIRE', KEYS[1], constant.counter_life_ms)
 end
 return t

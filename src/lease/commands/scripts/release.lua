@@ -15,10 +15,10 @@ local held = redis.call('GET', lock) or ''
 local alone = string.sub(held, 1, #owner + 4) == owner .. ':hf:'
 if alone and string.sub(held, -1) ~= '+' then
     redis.call('DEL', lock, waiters .. ':' .. owner)
-    return 1
+    return code.released
 end
 if not alone and string.sub(held, 1, 4) ~= ':hf:' then
-    return redis.call('HGET', evicted, owner) or 0
+    return redis.call('HGET', evicted, owner) or code.not_held
 end
 
 -- The usual handoff, from one holder to one: the first in line lives, is heard, and wants it
@@ -29,31 +29,35 @@ end
 -- that one's release to forget its place in line. What does not fit or goes wrong here, is met
 -- there again.
 local how = string.sub(held, #owner + 5, #owner + 5)
-if alone and not boot and how ~= 's' and how ~= 'p' and redis.call('PTTL', lock) > 3000 then
+if alone and not boot and how ~= 's' and how ~= 'p' and
+    redis.call('PTTL', lock) > constant.slack_ms then
     local first = redis.call('ZRANGE', line, '0', '1')
     local heir = first[1]
     local place = heir and redis.call('GET', waiters .. ':' .. heir) or ''
     local claim, spare, channel
-    if string.sub(place, 1, 12) == '2000 0 x1/1 ' then  -- nearly always, and sooner than a pattern
-        claim, spare, channel = '2000', '0', string.sub(place, 13)
+    -- Nearly always, and sooner than a pattern.
+    if string.sub(place, 1, 12) == 'constant.usual_claim_ms 0 x1/1 ' then
+        claim, spare, channel = 'constant.usual_claim_ms', '0', string.sub(place, 13)
     else
         claim, spare, channel = string.match(place, '^(%d+) (%d+) x1/1 (.*)$')
     end
     if claim and #claim > 3 then  -- a brief one is told of to the next in line: below
         local top = redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
-        if type(top) == 'number' and top >= 1600000000000000 then
+        if type(top) == 'number' and top >= constant.least_fence then
             local fence = spare == '0' and redis.call('GET', counter) or
                 string.format('%.0f', top - spare)
             local verb = string.sub(channel, 1, 1) == '{' and 'SPUBLISH' or 'PUBLISH'
             if redis.call(verb, channel, heir .. ' ' .. fence .. ' ' .. claim) > 0 then
                 local value, ms = heir .. ':hf:' .. fence, claim
                 if first[2] then
-                    value, ms = value .. '+', claim == '2000' and '5000' or claim + 3000
+                    value = value .. '+'
+                    ms = claim == 'constant.usual_claim_ms' and
+                        'constant.usual_claim_and_slack_ms' or claim + constant.slack_ms
                 end
                 redis.call('SET', lock, value, 'PX', ms)
                 redis.call('ZREM', line, heir)
                 if ARGV[2] == '1' then redis.call('DEL', waiters .. ':' .. owner) end
-                return 1
+                return code.released
             end
         end
     end
@@ -66,6 +70,6 @@ end
 --@include next.lua
 
 local state = look()
-if not drop(state, owner) then return redis.call('HGET', evicted, owner) or 0 end
+if not drop(state, owner) then return redis.call('HGET', evicted, owner) or code.not_held end
 let_next(state)
-return 1
+return code.released

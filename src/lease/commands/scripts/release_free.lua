@@ -9,6 +9,6 @@
 
 local held = redis.call('GET', KEYS[1])
 if held == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-if not held or string.sub(held, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
-if string.sub(held, -1) == '+' then return 2 end
+if not held or string.sub(held, 1, #ARGV[1]) ~= ARGV[1] then return code.not_held end
+if string.sub(held, -1) == '+' then return code.contended end
 return redis.call('DEL', KEYS[1])

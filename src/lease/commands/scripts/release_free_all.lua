@@ -11,13 +11,13 @@ local said, free = {}, {}
 for i, owner in ipairs(ARGV) do
     local value = held[i]
     if value == owner then  -- as it was taken by the fast path
-        said[i] = '1'
+        said[i] = 'code.released'
     elseif not value or string.sub(value, 1, #owner) ~= owner then
-        said[i] = '0'
+        said[i] = 'code.not_held'
     else
-        said[i] = string.sub(value, -1) == '+' and '2' or '1'
+        said[i] = string.sub(value, -1) == '+' and 'code.contended' or 'code.released'
     end
-    if said[i] == '1' then free[#free + 1] = KEYS[i] end
+    if said[i] == 'code.released' then free[#free + 1] = KEYS[i] end
 end
 if #free > 0 then redis.call('DEL', unpack(free)) end
 return table.concat(said)

@@ -12,8 +12,10 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 local owner = ARGV[1]
 
 local held = redis.call('GET', lock)
-if not held or string.sub(held, 1, #owner + 4) ~= owner .. ':hf:' then return 0 end
-if tonumber(string.match(held, '^%d+', #owner + 5) or 0) > tonumber(ARGV[2]) then return 0 end
+if not held or string.sub(held, 1, #owner + 4) ~= owner .. ':hf:' then return code.not_held end
+if tonumber(string.match(held, '^%d+', #owner + 5) or 0) > tonumber(ARGV[2]) then
+    return code.not_held
+end
 if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 
 --@include boot.lua
@@ -23,6 +25,6 @@ if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 --@include next.lua
 
 local state = look()
-if not drop(state, owner) then return 0 end
+if not drop(state, owner) then return code.not_held end
 let_next(state)
-return 1
+return code.released

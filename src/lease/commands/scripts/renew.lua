@@ -14,10 +14,10 @@ local t = redis.call('TIME')
 local function answer(what) return {what, t[1], t[2]} end
 local held = redis.call('GET', lock)
 if not held or string.sub(held, 1, #owner) ~= owner then
-    return answer(redis.call('HGET', KEYS[2], string.sub(owner, 1, -5)) or 0)
+    return answer(redis.call('HGET', KEYS[2], string.sub(owner, 1, -5)) or code.lost)
 end
 
-local slack = 3000
+local slack = constant.slack_ms
 local left = redis.call('PTTL', lock)
 
 -- What its value does not say yet, for people. If nothing has renewed it, what its ttl has lost is
@@ -38,9 +38,9 @@ if number and since == '' and (number ~= '' or ARGV[3] ~= '0') then
 end
 
 if string.sub(held, -1) == '+' then
-    if left >= 0 and left <= slack then return answer(0) end
+    if left >= 0 and left <= slack then return answer(code.lost) end
     if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
-    return answer(2)
+    return answer(code.renewed_contended)
 end
 if left < ttl then redis.call('PEXPIRE', lock, ttl) end
-return answer(1)
+return answer(code.renewed)

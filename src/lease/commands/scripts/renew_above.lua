@@ -15,21 +15,21 @@ local t = redis.call('TIME')
 local function answer(what) return {what, t[1], t[2]} end
 local held = redis.call('GET', lock)
 if not held or string.sub(held, 1, #owner) ~= owner then
-    return answer(redis.call('HGET', KEYS[2], string.sub(owner, 1, -5)) or 0)
+    return answer(redis.call('HGET', KEYS[2], string.sub(owner, 1, -5)) or code.lost)
 end
 
 local marked = string.sub(held, -1) == '+'
-local slack = marked and 3000 or 0
+local slack = marked and constant.slack_ms or 0
 local left = redis.call('PTTL', lock)  -- below 0: an operator made it persistent, until now
-if marked and left >= 0 and left <= slack then return answer(0) end
+if marked and left >= 0 and left <= slack then return answer(code.lost) end
 
 if tonumber(redis.call('GET', counter) or 0) < tonumber(ARGV[4]) then
     local furthest = tonumber(ARGV[5])
     if furthest > 0 and tonumber(ARGV[4]) > t[1] * 1000000 + t[2] + furthest * 1000 then
         if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
-        return answer(3)
+        return answer(code.floor_too_far)
     end
-    redis.call('SET', counter, ARGV[4], 'PX', 604800000)
+    redis.call('SET', counter, ARGV[4], 'PX', constant.counter_life_ms)
 end
 -- Nothing has renewed one that has no fence yet, so what its ttl has lost is what it was held for.
 local known, since = string.match(held, '^(%d*)(@?%d*)', #owner + 1)
@@ -42,4 +42,4 @@ if fence ~= known or since == '' then
     redis.call('SET', lock, owner .. fence .. since .. (marked and '+' or ''), 'KEEPTTL')
 end
 if left < ttl + slack then redis.call('PEXPIRE', lock, ttl + slack) end
-return answer(marked and 2 or 1)
+return answer(marked and code.renewed_contended or code.renewed)

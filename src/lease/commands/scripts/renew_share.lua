@@ -12,16 +12,16 @@ local who = string.sub(owner, 1, -5)
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.ceil(time[2] / 1000)
 local function answer(what) return {what, time[1], time[2]} end
-local function lost() return answer(redis.call('HGET', KEYS[2], who) or 0) end
+local function lost() return answer(redis.call('HGET', KEYS[2], who) or code.lost) end
 
-local slack = 3000
+local slack = constant.slack_ms
 local marked = string.sub(held, -1) == '+'
 local mark = marked and '+' or ''
 local wanted = marked and ttl + slack or ttl
 
 if string.sub(held, 1, #owner) == owner then
     local left = redis.call('PTTL', lock)
-    if marked and left >= 0 and left <= slack then return answer(0) end
+    if marked and left >= 0 and left <= slack then return answer(code.lost) end
     if held == owner .. ARGV[4] .. mark and ARGV[3] ~= '0' then
         -- Nothing has renewed it yet, so what its ttl has lost is what it was held for.
         local since = now - math.max(wanted - left, 0)
@@ -29,7 +29,7 @@ if string.sub(held, 1, #owner) == owner then
             owner .. ARGV[4] .. ARGV[3] .. '@' .. string.format('%.0f', since) .. mark, 'KEEPTTL')
     end
     if left < wanted then redis.call('PEXPIRE', lock, wanted) end
-    return answer(marked and 2 or 1)
+    return answer(marked and code.renewed_contended or code.renewed)
 end
 if string.sub(held, 1, 4) ~= ':hf:' then return lost() end
 
@@ -43,4 +43,4 @@ if redis.call('PTTL', lock) < wanted then
     redis.call('PEXPIRE', lock, wanted)
     redis.call('PEXPIRE', holders, wanted)
 end
-return answer(marked and 2 or 1)
+return answer(marked and code.renewed_contended or code.renewed)

@@ -14,7 +14,7 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 --@include holders.lua
 --@include handoff.lua
 
-redis.call('SET', limit, ARGV[1], 'PX', 604800000)
+redis.call('SET', limit, ARGV[1], 'PX', constant.limit_life_ms)
 local state = look()
 if state.kind == 'p' and state.marked and quarantine_left(server_time()) == 0 then
     handoff(state)

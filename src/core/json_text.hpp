@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "display_width.hpp"
-
-#include <holdfast/names.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,28 +11,11 @@
 #include <vector>
 
 /// JSON that we write, one object to a line. Nothing here reads it.
-namespace holdfast::app {
+namespace holdfast::detail {
 
 /// A string of JSON. What is in it may be anything: names and URLs are other people's words. It is
 /// exact, with control characters escaped; only a byte that is no text becomes U+FFFD.
-[[nodiscard]] inline std::string json_quoted(std::string_view text) {
-    std::string out = "\"";
-    while (!text.empty()) {
-        const std::string_view rest = text;
-        const char32_t character = take_character(text);
-        const std::string_view bytes = rest.substr(0, rest.size() - text.size());
-        if (!is_utf8(bytes)) {
-            for (std::size_t i = 0; i < bytes.size(); ++i) out += "\xEF\xBF\xBD";
-        } else if (character < 0x20 || (character >= 0x7F && character <= 0x9F)) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(character));
-        } else {
-            if (character == '"' || character == '\\') out += '\\';
-            out += bytes;
-        }
-    }
-    out += "\"";
-    return out;
-}
+[[nodiscard]] std::string json_quoted(std::string_view text);
 
 /// The members of a JSON object, in the order they are put. What is not there is left out.
 class json_object {
@@ -77,4 +56,4 @@ private:
     return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
-}  // namespace holdfast::app
+}  // namespace holdfast::detail

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/mutation.hpp"
+#include "mutation.hpp"
 
 #include <string>
 
 namespace holdfast {
-
-#ifdef HOLDFAST_MUTANTS
 namespace {
 
 std::string& chosen() {
@@ -22,6 +20,5 @@ bool is_chosen_mutation(std::string_view name) noexcept {
 void choose_mutation(std::string_view name) {
     chosen() = name;
 }
-#endif
 
 }  // namespace holdfast
