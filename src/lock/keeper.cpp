@@ -259,7 +259,7 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
 // owner. A loss is that one's: holders that are quicker than a trip would not hear of it otherwise.
 // Requires: the mutex is held.
 keeper_book::entry keeper::desk::heir_of(const lease_state& lease) const {
-    const bool passed = lease.occupies_queue && lease.place == lease_state::nowhere;
+    const bool passed = lease.occupies_queue && lease.heap_index == lease_state::nowhere;
     return passed ? book.find(lease.owner) : nullptr;
 }
 
