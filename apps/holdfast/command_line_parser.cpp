@@ -18,8 +18,6 @@ namespace holdfast::app {
 namespace {
 
 constexpr const char* examples =
-    "Example:\n"
-    "  holdfast run nightly -- ./report.sh      one at a time, on all machines\n"
     "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer\n";
 
 /// All commands, and the words of a line: ours, and those of a command that we shall run.

@@ -51,6 +51,8 @@ class CommandLine(Case):
                             ("help_once", ["once", "--help"]),
                             ("help_doctor", ["doctor", "--help"]),
                             ("help_top", ["top", "--help"]),
+                            ("help_serve", ["serve", "--help"]),
+                            ("help_load", ["load", "--help"]),
                             ("help_completion", ["completion", "--help"]),
                             ("help_completion_bash", ["completion", "bash", "--help"]),
                             ("help_help", ["help", "help"]),
