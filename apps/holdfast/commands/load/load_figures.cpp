@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/load/load_figures.hpp"
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ std::string to_text(const load_figures& seen) {
 }
 
 std::string to_json(const load_figures& seen) {
-    json_object out;
+    detail::json_object out;
     out.put("viewers", seen.viewers);
     out.put("rooms", seen.rooms);
     out.put("seconds", seen.seconds);
@@ -105,7 +105,7 @@ std::string to_json(const load_figures& seen) {
     }
     std::vector<std::string> each;
     for (const auto one : seen.delivered_each_second) each.push_back(std::to_string(one));
-    out.raw("delivered_each_second", json_array(each));
+    out.raw("delivered_each_second", detail::json_array(each));
     return out.text();
 }
 
