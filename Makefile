@@ -14,8 +14,8 @@ help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build  ## Build, then show what Holdfast does, with no server needed
-	build/release/holdfast demo
+run: build  ## Build, start live push on the embedded engine, and print its URL
+	build/release/holdfast serve
 
 .PHONY: build
 build:  ## Build the release binary, build/release/holdfast, and what is installed with it

@@ -37,6 +37,8 @@ void add_completion(CLI::App& to, command_list& all);
 void add_manual(CLI::App& to, command_list& all);
 void add_redis(CLI::App& to, command_list& all);
 void add_demo(CLI::App& to, command_list& all);
+void add_serve(CLI::App& to, command_list& all);
+void add_load(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
 
 /// All that it has, in their order.

@@ -18,7 +18,6 @@ namespace holdfast::app {
 namespace {
 
 constexpr const char* examples =
-    "Example: holdfast run nightly -- ./report.sh   one at a time, on all machines\n"
     "Exit codes: 0 done, 1 failed, 2 misuse, 3 busy, 4 lost, 5 no answer\n";
 
 /// All commands, and the words of a line: ours, and those of a command that we shall run.
@@ -82,6 +81,10 @@ void furnish(house& all) {
     add_doctor(top, all.all);
     add_schema(top, all.all);
     add_top(top, all.all);
+#ifdef HOLDFAST_APP_SERVE
+    add_serve(top, all.all);
+    add_load(top, all.all);
+#endif
 #ifdef HOLDFAST_APP_DEMO
     add_redis(top, all.all);
     add_demo(top, all.all);

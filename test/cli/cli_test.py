@@ -52,6 +52,8 @@ class CommandLine(Case):
                             ("help_doctor", ["doctor", "--help"]),
                             ("help_schema", ["schema", "--help"]),
                             ("help_top", ["top", "--help"]),
+                            ("help_serve", ["serve", "--help"]),
+                            ("help_load", ["load", "--help"]),
                             ("help_completion", ["completion", "--help"]),
                             ("help_completion_bash", ["completion", "bash", "--help"]),
                             ("help_help", ["help", "help"]),

@@ -14,8 +14,8 @@ BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/lock", "src/open", "src/process", "src/push", "src/resp",
-           "src/traffic")
+           "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
+           "src/resp", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -31,6 +31,7 @@ LAYERS = {
     "src/driver/postgresql": (*BASE, "src/lease/tables"),
     "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
+    "src/net": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/cache": (*BASE, "src/command"),
     "src/push": (*BASE, "src/command"),
@@ -44,7 +45,9 @@ LAYERS = {
 # Headers of other projects, by how their names begin: the only directories that may include them.
 # What is not listed may be included anywhere outside of include/, which a rule of its own keeps.
 OUTSIDE = {
-    "boost/asio": ("include", "apps/holdfast"),
+    "boost/asio": ("include", "apps/holdfast", "src/net"),
+    "boost/beast": ("apps/holdfast", "src/net"),
+    "boost/json": ("apps/holdfast",),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
@@ -53,7 +56,7 @@ OUTSIDE = {
     "lua.h": ("src/driver/memory",),
     "lualib.h": ("src/driver/memory",),
     "luajit": ("src/driver/memory",),
-    "openssl/": ("src/driver/redis",),
+    "openssl/": ("src/driver/redis", "src/net"),
     "sqlite3.h": ("src/driver/sqlite", "apps/holdfast"),
 }
 
