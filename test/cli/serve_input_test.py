@@ -183,7 +183,7 @@ class ServeInput(ground.Case):
         self.assertTrue(slow.recv(100).startswith(b"HTTP/1.1 408 "))
 
     def test_a_viewer_that_does_not_read_is_closed_and_others_wait_for_nobody(self):
-        service = self.service("--mode", "none", "--viewer-queue", "20000", "--user-rate", "off",
+        service = self.service("--mode", "none", "--viewer-queue", "500000", "--user-rate", "off",
                                "--room-rate", "off", "--address-rate", "off")
         good = self.viewer(service, "r")
         slow = self.viewer(service, "r", read=False)
