@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// style: allow file_size, because the world and its parts call each other
+// style: long file, because the world and its parts call each other
 #include "push/room_sim.hpp"
 
 #include "driver/memory/memory_engine.hpp"
