@@ -47,7 +47,7 @@ function(holdfast_warnings target)
     # GCC 12 sees it in std::stop_source and std::optional where there is none.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
     # Several files as one: what they keep to themselves may look like another's. The preset
-    # `warnings` compiles each file alone, with these warnings on; `make test` builds it.
+    # `warnings` compiles each file alone, with these warnings on; run it with tools/test warnings.
     $<$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>:-Wno-shadow>
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:$<TARGET_PROPERTY:${target},UNITY_BUILD>>>:-Wno-subobject-linkage>)
 endfunction()

@@ -119,7 +119,10 @@ std::string help_for(const CLI::App& words) {
     const auto commands = commands_of(words);
     std::string out = fmt::format("{}\n\nUsage: {}\n", words.get_description(), usage_of(words));
     two_columns named;
-    for (const CLI::App* one : commands) named.add(one->get_name(), one->get_description());
+    for (const CLI::App* one : commands) {
+        if (one->get_group().empty()) continue;  // not for the overview
+        named.add(one->get_name(), one->get_description());
+    }
     if (!commands.empty()) out += "\nCommands:\n" + named.text();
     two_columns options;
     for (const CLI::Option* option : words.get_options()) {

@@ -24,13 +24,20 @@ void leave_queue::add(ask::leave request, time_point until, std::uint32_t finds)
         std::make_shared<entry>(entry{std::move(request), until, time_point::min(), finds}));
 }
 
+void leave_queue::add_doubt(ask::leave request, time_point until, std::uint32_t finds) {
+    add(std::move(request), until, finds);
+    fresh_.back()->only_in_doubt = true;
+}
+
 void leave_queue::hurry() {
     hurries_ = true;
-    for (handle& one : doubted_) {
-        one->next = time_point::min();
-        fresh_.push_back(std::move(one));
+    for (auto* const waiting : {&doubted_, &again_}) {
+        for (handle& one : *waiting) {
+            one->next = time_point::min();
+            fresh_.push_back(std::move(one));
+        }
+        waiting->clear();
     }
-    doubted_.clear();
 }
 
 std::vector<leave_queue::handle> leave_queue::due(time_point now) {
@@ -65,12 +72,20 @@ void leave_queue::answered(handle one, bool found, time_point now) {
     --in_flight_;
     if (found && one->finds > 0) --one->finds;
     if (one->finds == 0 || hurries_) return;
+    one->only_in_doubt = true;
     one->next = later(now, pause_in_doubt);
     doubted_.push_back(std::move(one));
 }
 
 void leave_queue::failed(handle one, time_point now) {
     --in_flight_;
+    if (hurries_ && one->only_in_doubt) return;
+    if (hurries_ && !one->hurried) {
+        one->hurried = true;
+        one->next = time_point::min();
+        fresh_.push_back(std::move(one));
+        return;
+    }
     one->next = later(now, pause);
     again_.push_back(std::move(one));
 }

@@ -28,6 +28,10 @@ public:
         time_point next;
         /// How often it must find something before an answer ends it.
         std::uint32_t finds = 0;
+        /// Nothing of the owner is known to be there: it was released, or an answer said so.
+        bool only_in_doubt = false;
+        /// It failed since hurry(), and was sent again at once.
+        bool hurried = false;
     };
     using handle = std::shared_ptr<entry>;
 
@@ -38,8 +42,12 @@ public:
 
     void add(ask::leave request, time_point until, std::uint32_t finds = 0);
 
-    /// From now on any answer is enough, and what was only in doubt is sent once more: the client
-    /// closes.
+    /// The owner has released what it held; a late request of it may still be carried out.
+    void add_doubt(ask::leave request, time_point until, std::uint32_t finds);
+
+    /// From now on any answer is enough, and nothing waits for a pause that has begun, nor for one
+    /// after its first failure; what is only in doubt is sent once more, and dropped if that fails:
+    /// the client closes.
     void hurry();
 
     /// What to send now; it counts as in flight until it is answered or failed.

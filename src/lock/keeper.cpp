@@ -104,6 +104,13 @@ bool keeper::leave_in_background(ask::leave request, time_point until, std::uint
     return true;
 }
 
+void keeper::doubt_in_background(ask::leave request, time_point until, std::uint32_t finds) {
+    const std::scoped_lock guard(desk_->mutex);
+    if (desk_->ended) return;
+    desk_->leaves.add_doubt(std::move(request), until, finds);
+    desk_->wake_before(time_point::min());
+}
+
 void keeper::run() {
     desk& d = *desk_;
     std::unique_lock held(d.mutex);

@@ -52,6 +52,8 @@ public:
     /// `finds`: as leave_queue::entry has it.
     [[nodiscard]] bool leave_in_background(ask::leave request, time_point until,
                                            std::uint32_t finds = 0);
+    /// The owner has released; a late request of it may still be carried out until `until`.
+    void doubt_in_background(ask::leave request, time_point until, std::uint32_t finds);
     /// Gives back what was held. What may still be carried out for it, too, late.
     [[nodiscard]] bool give_back(const lease_state& lease, time_point until);
 

@@ -266,8 +266,7 @@ result<void> lock_runtime::end_release(lease_state& state, release_machine::fini
         leave(leave_of(state), std::max(later(now, state.ttl), state.doubt_until),
               state.finds(now));
     } else if (now < state.doubt_until) {
-        static_cast<void>(
-            keeper_->leave_in_background(leave_of(state), state.doubt_until, state.doubts));
+        keeper_->doubt_in_background(leave_of(state), state.doubt_until, state.doubts);
     }
     return std::move(end.outcome);
 }

@@ -26,7 +26,6 @@ void http_reader::begin() {
     parsing_ = std::make_unique<parsing>();
     parsing_->parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     parsing_->parser.body_limit(limits_.body_bytes);
-    parsing_->parser.eager(true);
     started_ = false;
 }
 
@@ -64,6 +63,10 @@ http_reader::state http_reader::feed(std::string& bytes) {
                           fmt::format("at most {} bytes of body", limits_.body_bytes));
         }
         if (failed) return refuse(400, "bad_request", failed.message());
+        // Beast 1.81 asserts on some chunked bodies, and nothing here needs them.
+        if (parser.is_header_done() && parser.chunked()) {
+            return refuse(411, "length_required", "send Content-Length, not a chunked body");
+        }
         if (used == 0 && !parser.is_done()) return state::more;
     }
     if (!parser.is_done()) return state::more;

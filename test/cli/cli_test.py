@@ -104,7 +104,7 @@ class CommandLine(Case):
         return done.stdout.split()
 
     def test_bash_completes_commands_options_and_choices(self):
-        self.assertEqual(self.complete("lo"), ["lock"])
+        self.assertEqual(self.complete("loc"), ["lock"])
         self.assertEqual(self.complete("lock", ""), ["ls", "show", "watch", "evict", "wait", "-h",
                                                      "--help"])
         self.assertEqual(self.complete("run", "a", "--se"), ["--semaphore"])
@@ -112,7 +112,7 @@ class CommandLine(Case):
         self.assertIn("/etc/passwd", self.complete("lock", "ls", "--engine-file", "/etc/pass"))
         self.assertIn("/etc/passwd", self.complete("bench", "raw", "--plot", "/etc/pass"))
         self.assertEqual(self.complete("hel"), ["help"])
-        self.assertEqual(self.complete("help", "lo"), ["lock"])
+        self.assertEqual(self.complete("help", "loc"), ["lock"])
         self.assertEqual(self.complete("help", "lock", "w"), ["watch", "wait"])
         self.assertEqual(self.complete("help", "lock", "-"), [])
         self.assertIn("ls", self.complete("run", "a", "--", "ls"))

@@ -50,11 +50,10 @@ TEST(http_reader, a_request_is_read_whole_however_it_is_cut) {
     }
 }
 
-TEST(http_reader, a_chunked_body_is_read) {
-    const auto seen = request_of(
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
-    EXPECT_EQ(seen.body, "abcde");
+TEST(http_reader, a_chunked_body_is_refused) {
+    EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                         "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"),
+              411);
 }
 
 TEST(http_reader, what_is_too_large_or_no_request_is_refused) {
@@ -64,10 +63,6 @@ TEST(http_reader, what_is_too_large_or_no_request_is_refused) {
     for (int i = 0; i < 200; ++i) many += "A:b\r\n";
     EXPECT_EQ(refusal_of(many + "\r\n"), 431);
     EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n"), 413);
-    EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                         "11170\r\n" +
-                         std::string(70'000, 'x')),
-              413);
     EXPECT_EQ(refusal_of("nonsense\r\n\r\n"), 400);
     EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\n\r\n"), 400) << "no Host";
     EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);

@@ -113,6 +113,7 @@ std::string page(const CLI::App& top) {
 
 void add_manual(CLI::App& to, command_list& all) {
     CLI::App* words = to.add_subcommand("manual", "Print the manual page, for man");
+    words->group("");  // for packages: the overview has room for one screen
     words->footer("Example:\n  holdfast manual | man -l -\n");
     const CLI::App* top = &to;
     all.push_back({.words = words, .run = [top] {

@@ -87,5 +87,13 @@ TEST_F(leave_queue_test, who_closes_sends_what_is_in_doubt_once_more_and_waits_f
     EXPECT_EQ(queue.size(), 0U);
 }
 
+TEST_F(leave_queue_test, who_closes_does_not_repeat_what_was_only_in_doubt) {
+    queue.add_doubt({*lock_name::make("job"), owner_token::draw(chance), {}}, t0 + 30s, 1);
+    queue.failed(queue.due(t0).front(), t0);
+    queue.hurry();
+    queue.failed(queue.due(t0).front(), t0);
+    EXPECT_EQ(queue.size(), 0U);
+}
+
 }  // namespace
 }  // namespace holdfast::detail

@@ -240,9 +240,8 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
     add_engine_options(*words, options->engine);
     add_whole(*words, "--busy-code", options->busy_code, {0, 255}, "Exit code for busy");
     words->footer(
-        "Examples:\n"
-        "  holdfast run nightly-report --once 1h -- ./report.sh --all\n"
-        "  holdfast run deploy --wait 10m -- make deploy  # $HOLDFAST_FENCE is its fence\n"
+        "Example:\n"
+        "  holdfast run nightly --once 1h -- ./report.sh  # $HOLDFAST_FENCE is its fence\n"
         "Exit codes: the command's; 2 misuse, 3 busy, 4 lost, 5 no answer, 126, 127\n");
     all.push_back({.words = words, .run = [options, &command_words] {
                        options->words = command_words;
