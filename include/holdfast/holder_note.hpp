@@ -13,10 +13,7 @@ namespace holdfast {
 /// A short text that is kept with a lease: 1 to max_bytes bytes of UTF-8 without control
 /// characters. Copies share the text, and one that was never set costs nothing.
 ///
-/// For instance `.note = "migrating shard 7"`.
-///
-/// It is not a std::string because GCC 12 copies the temporaries of a co_await bit by bit into the
-/// coroutine's frame. A pointer survives that; a string that points into itself does not.
+/// A caller gives it as acquire_options::note; this is how requests and leases carry it.
 class holder_note {
 public:
     static constexpr std::size_t max_bytes = 256;

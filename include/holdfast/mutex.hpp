@@ -86,8 +86,9 @@ struct acquire_options {
 
     /// Words about this holding that inspect(), list() and `holdfast lock ls` show to people; at
     /// most holder_note::max_bytes. It is written a moment after the grant; nobody waits for that.
-    /// None by default: a note costs each acquire, renewal and release one more command.
-    holder_note note = {};
+    /// None by default: a note costs each acquire, renewal and release one more command. The call
+    /// copies the text. It is a view because GCC 12 copies options of a co_await bit by bit.
+    std::string_view note = {};
 
     /// Ends the wait early, with `cancelled`.
     std::stop_token stop = {};

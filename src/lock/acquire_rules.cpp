@@ -59,8 +59,8 @@ result<void> lock_runtime::ready(const acquire_options& options, const lease_mod
         return fail(errc::invalid_argument, fmt::format("local_passes is {}: it takes 0 to {}",
                                                         options.local_passes, most_passes));
     }
-    if (options.note.is_set()) {
-        if (auto fit = fit_note(options.note.value()); !fit) return fit;
+    if (options.note.data() != nullptr) {
+        if (auto fit = fit_note(options.note); !fit) return fit;
     }
     if (mode.type == lease_mode::kind::shared && !store_->can().shared) {
         return fail(errc::unsupported, "this engine has no shared leases");

@@ -104,19 +104,19 @@ acquisition::action acquisition::ask_engine() {
     owner_token owner = owner_token::draw(runtime_.chance(), runtime_.id());
     // Any spread will do for retries: the owner is as random as a draw of its own.
     const auto jitter = static_cast<std::uint8_t>(std::hash<owner_token>{}(owner) & 0xFF);
-    machine_.emplace(
-        acquire_plan{.name = name_,
-                     .owner = std::move(owner),
-                     .mode = mode_,
-                     .ttl = options_.ttl,
-                     .wait_until = wait_until(),
-                     .request_timeout = runtime_.request_timeout(),
-                     .spare_fences = waits_in_queue() && alone() ? options_.local_passes : 0,
-                     .barge = options_.barging,
-                     .drift = options_.drift,
-                     .jitter = jitter,
-                     .waited = stood_behind_,
-                     .note = options_.note});
+    machine_.emplace(acquire_plan{
+        .name = name_,
+        .owner = std::move(owner),
+        .mode = mode_,
+        .ttl = options_.ttl,
+        .wait_until = wait_until(),
+        .request_timeout = runtime_.request_timeout(),
+        .spare_fences = waits_in_queue() && alone() ? options_.local_passes : 0,
+        .barge = options_.barging,
+        .drift = options_.drift,
+        .jitter = jitter,
+        .waited = stood_behind_,
+        .note = options_.note.data() == nullptr ? holder_note() : holder_note(options_.note)});
     if (waits_in_queue()) {
         seat_.reset();
         seat_.emplace(runtime_.room(), machine_->plan().owner, me_);

@@ -3,6 +3,7 @@
 
 #include "lock/lock_runtime.hpp"
 
+#include <string>
 #include <utility>
 
 namespace holdfast::detail {
@@ -17,6 +18,12 @@ void tell(Completion done, Outcome outcome) {
     }
 }
 
+// The caller's text is gone when the operation is not.
+acquire_options owning(acquire_options options, const std::string& note) {
+    if (options.note.data() != nullptr) options.note = note;
+    return options;
+}
+
 }  // namespace
 
 acquire_operation::acquire_operation(std::shared_ptr<lock_runtime> runtime, lock_name name,
@@ -25,7 +32,8 @@ acquire_operation::acquire_operation(std::shared_ptr<lock_runtime> runtime, lock
                                      std::shared_ptr<async_driver::inbox> rings)
     : runtime_(std::move(runtime)),
       name_(std::move(name)),
-      options_(std::move(options)),
+      note_(options.note),
+      options_(owning(std::move(options), note_)),
       done_(std::move(done)),
       rings_(std::move(rings)) {
     mine_.emplace(*runtime_, name_, options_, mode, rings_.get());

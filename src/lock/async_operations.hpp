@@ -33,6 +33,7 @@ private:
 
     const std::shared_ptr<lock_runtime> runtime_;
     const lock_name name_;
+    const std::string note_;  ///< What the options point to.
     const acquire_options options_;
     mutex::acquire_completion done_;
     const std::shared_ptr<async_driver::inbox> rings_;

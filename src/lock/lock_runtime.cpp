@@ -39,7 +39,7 @@ std::string why_lost(const lease_state& over) {
 void choose(lease_state& state, const acquire_options& options, time_point now) {
     state.drift = options.drift;
     state.listener = options.listener;
-    if (options.note.is_set()) state.note = options.note;
+    if (options.note.data() != nullptr) state.note = holder_note(options.note);
     state.renews = options.renewal == renewals::automatic;
     state.whole = now == time_point::max();
     if (!state.renews && !state.whole) state.renew_at = now;
@@ -184,7 +184,7 @@ result<lease> lock_runtime::take_over(const std::shared_ptr<lease_state>& state,
     if (options.renewal == renewals::off) state->ttl = options.ttl;
     // The engine does not know of this holder: its words go with a renewal, or take back those of
     // the one before.
-    if (state->note.is_set() || options.note.is_set()) {
+    if (state->note.is_set() || options.note.data() != nullptr) {
         state->note = holder_note("");
         state->renew_at = now;
     }

@@ -185,10 +185,10 @@ std::string zsh_script(const CLI::App& top) {
 
 void add_completion(CLI::App& to, command_list& all) {
     CLI::App* words = to.add_subcommand("completion", "Print a completion script for a shell");
-    words->group("");  // set up once, and documented: the overview has room for one screen
     const CLI::App* top = &to;
     CLI::App* bash = words->add_subcommand("bash", "For bash");
     CLI::App* zsh = words->add_subcommand("zsh", "For zsh");
+    words->group("");  // set up once, and documented: the overview has room for one screen
     words->footer(
         "Examples:\n"
         "  source <(holdfast completion bash)\n"

@@ -145,7 +145,8 @@ TEST_P(introspection, words_that_are_no_short_text_are_refused) {
         with_note.note = bad;
         EXPECT_EQ(one.mutex("job").try_acquire(with_note).error(), errc::invalid_argument);
     }
-    with_note.note = std::string(256, 'a');
+    const std::string longest(256, 'a');
+    with_note.note = longest;
     EXPECT_TRUE(one.mutex("job").try_acquire(with_note));
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 void ask(client& on, const run_options& options, std::stop_token stop,
          mutex::acquire_completion done) {
-    const holder_note note = options.note.empty() ? holder_note() : holder_note(options.note);
+    const std::string_view note = options.note.empty() ? std::string_view() : options.note;
     const acquire_options how{
         .ttl = options.ttl, .wait = options.wait, .note = note, .stop = std::move(stop)};
     if (options.shared) {
