@@ -137,7 +137,9 @@ TEST(postgresql_restarts, what_was_granted_survives_a_crash_of_the_server) {
     server.kill();
     const auto gone = one.send(ask::renew{job, a, {}, 60s}, 1s);
     ASSERT_FALSE(gone);
-    EXPECT_EQ(gone.error(), errc::unavailable) << gone.error().detail;
+    // Whether the request was sent before the connection broke is the kernel's to say.
+    EXPECT_TRUE(gone.error() == errc::unavailable || gone.error() == errc::outcome_unknown)
+        << gone.error().detail;
     server.restart();
     EXPECT_TRUE(is_busy(two.acquire(job, new_owner())));
     const auto again = one.send(ask::renew{job, a, {}, 60s});
