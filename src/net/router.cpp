@@ -42,7 +42,8 @@ http_response router::answer(const http_request& request) const {
     for (auto& part : path) {
         if (const auto decoded = decode_target("/" + part)) part = decoded->path.substr(1);
     }
-    const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+    std::string_view method = request.method;
+    if (method == "HEAD") method = "GET";
     std::string allowed;
     for (const auto& one : routes_) {
         if (!fits(one.pattern, path)) continue;
