@@ -13,8 +13,7 @@ namespace {
 constexpr std::array kinds{kept::fixed_window, kept::sliding_log,   kept::sliding_counter,
                            kept::token_bucket, kept::leaky_bucket,  kept::permits,
                            kept::latch,        kept::cache_pending, kept::cache_changes,
-                           kept::bloom,        kept::user_sessions, kept::board,
-                           kept::channel,      kept::leaky_queue};
+                           kept::bloom,        kept::user_sessions};
 
 bool is_kind(std::string_view text) noexcept {
     return std::ranges::find(kinds, text) != kinds.end();

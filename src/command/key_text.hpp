@@ -39,9 +39,6 @@ inline constexpr std::string_view cache_pending = "cache_pending";
 inline constexpr std::string_view cache_changes = "cache_changes";
 inline constexpr std::string_view bloom = "bloom";
 inline constexpr std::string_view user_sessions = "user_sessions";
-inline constexpr std::string_view board = "board";
-inline constexpr std::string_view channel = "channel";
-inline constexpr std::string_view leaky_queue = "leaky_queue";
 }  // namespace kept
 
 /// A Redis key put together without an allocation. What does not fit is cut off: it is longer than
