@@ -12,8 +12,9 @@ from .tree import Finding, line_of
 # the public headers. The most specific directory that contains a file is the one that counts.
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
-LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
-           "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
+LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
+           "src/lease/tables",
+           "src/cache", "src/driver/etcd", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
            "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
            "src/resp", "src/traffic")
 LAYERS = {
@@ -25,6 +26,8 @@ LAYERS = {
     "src/lease/commands": LEASES,
     "src/lease/quorum": LEASES,
     "src/lease/tables": LEASES,
+    "src/lease/ordered": BASE,
+    "src/driver/etcd": (*BASE, "src/lease/ordered"),
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
@@ -50,6 +53,7 @@ OUTSIDE = {
     "boost/json": ("apps/holdfast",),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
+    "grpcpp/": ("src/driver/etcd",),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
     "libpq-fe.h": ("src/driver/postgresql", "apps/holdfast"),
     "lauxlib.h": ("src/driver/memory",),

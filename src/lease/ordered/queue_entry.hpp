@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/lease_info.hpp>
+#include <holdfast/lease_mode.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace holdfast::ordered {
+
+/// One owner in the queue of a name: a key that lives as long as the lease it is attached to.
+///
+/// Another program's entry (etcdctl lock, a client of the Go recipe) has no owner and counts as
+/// exclusive.
+struct queue_entry {
+    std::string key;
+    std::string owner;  ///< Empty if another program made it.
+    lease_mode mode = {};
+    client_label who = {};
+    std::optional<wall_time> since = {};  ///< By its owner's clock.
+    std::string note = {};
+
+    /// When the key was made, as a number that only grows: its position, and its fence.
+    std::uint64_t position = 0;
+    /// When the key was last written. A change that names it fails if somebody else wrote since.
+    std::uint64_t version = 0;
+    std::int64_t lease = 0;
+
+    [[nodiscard]] bool is_foreign() const noexcept { return owner.empty(); }
+};
+
+}  // namespace holdfast::ordered
