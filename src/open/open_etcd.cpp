@@ -50,9 +50,9 @@ result<void> read_etcd_password(url& rest, etcd_options& out) {
 result<void> read_etcd_tls(url& rest, etcd_options& out) {
     out.tls = rest.scheme == "etcds";
     bool named = false;
-    for (const auto& [name, into] : {std::pair{"ca_file", &out.ca_file},
-                                     std::pair{"certificate_file", &out.certificate_file},
-                                     std::pair{"key_file", &out.key_file}}) {
+    for (const auto& [name, into] :
+         {std::pair{"ca_file", &out.ca_file}, std::pair{"certificate_file", &out.certificate_file},
+          std::pair{"key_file", &out.key_file}}) {
         if (auto file = take_option(rest, name)) {
             *into = std::move(*file);
             named = true;

@@ -41,21 +41,20 @@ void etcd_cluster::start(std::size_t which) {
     }
     member& one = members_[which];
     const std::string name = "e" + std::to_string(which);
-    const std::string clients =
-        at_port(options_.tls == nullptr ? "http://" : "https://", one.port);
-    std::vector<std::string> words{"etcd",
-                                   "--name=" + name,
-                                   "--data-dir=" + (directory() / name).string(),
-                                   "--listen-client-urls=" + clients,
-                                   "--advertise-client-urls=" + clients,
-                                   "--listen-peer-urls=" + at_port("http://", one.peer_port),
-                                   "--initial-advertise-peer-urls=" +
-                                       at_port("http://", one.peer_port),
-                                   "--initial-cluster=" + all,
-                                   "--heartbeat-interval=50",
-                                   "--election-timeout=500",
-                                   "--logger=zap",
-                                   "--log-level=warn"};
+    const std::string clients = at_port(options_.tls == nullptr ? "http://" : "https://", one.port);
+    std::vector<std::string> words{
+        "etcd",
+        "--name=" + name,
+        "--data-dir=" + (directory() / name).string(),
+        "--listen-client-urls=" + clients,
+        "--advertise-client-urls=" + clients,
+        "--listen-peer-urls=" + at_port("http://", one.peer_port),
+        "--initial-advertise-peer-urls=" + at_port("http://", one.peer_port),
+        "--initial-cluster=" + all,
+        "--heartbeat-interval=50",
+        "--election-timeout=500",
+        "--logger=zap",
+        "--log-level=warn"};
     if (options_.tls != nullptr) {
         words.push_back("--cert-file=" + options_.tls->server_certificate().string());
         words.push_back("--key-file=" + options_.tls->server_key().string());
@@ -95,8 +94,7 @@ std::vector<std::string> etcd_cluster::ctl_words(const std::vector<std::string>&
 std::vector<std::string> etcd_cluster::ctl(std::vector<std::string> words) {
     const auto out = directory() / "ctl.out";
     std::filesystem::remove(out);
-    run_to_success(
-        {.argv = ctl_words(words), .output = out, .environment = {"ETCDCTL_API=3"}});
+    run_to_success({.argv = ctl_words(words), .output = out, .environment = {"ETCDCTL_API=3"}});
     std::ifstream file(out);
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) lines.push_back(line);

@@ -38,10 +38,9 @@ result<std::string> read_pem(const std::string& path) {
 result<std::shared_ptr<grpc::ChannelCredentials>> credentials_for(const etcd_options& options) {
     if (!options.tls) return grpc::InsecureChannelCredentials();
     grpc::SslCredentialsOptions pem;
-    for (const auto& [path, into] :
-         {std::pair{&options.ca_file, &pem.pem_root_certs},
-          std::pair{&options.certificate_file, &pem.pem_cert_chain},
-          std::pair{&options.key_file, &pem.pem_private_key}}) {
+    for (const auto& [path, into] : {std::pair{&options.ca_file, &pem.pem_root_certs},
+                                     std::pair{&options.certificate_file, &pem.pem_cert_chain},
+                                     std::pair{&options.key_file, &pem.pem_private_key}}) {
         auto text = read_pem(*path);
         if (!text) return std::unexpected(std::move(text.error()));
         *into = std::move(*text);
@@ -158,8 +157,8 @@ pending<called<Response>> etcd_client::call(std::shared_ptr<etcd_client> self, c
             co_await log_in(self, give_up);
         }
         const time_point now = self->clock_.now();
-        const duration share = std::max<duration>((give_up - now) / static_cast<int>(left),
-                                                  shortest_attempt);
+        const duration share =
+            std::max<duration>((give_up - now) / static_cast<int>(left), shortest_attempt);
         const std::size_t server = self->current_;
         --left;
         pending<attempted<Response>> flight = self->attempt<Response>(

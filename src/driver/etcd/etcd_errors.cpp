@@ -50,8 +50,7 @@ verdict judge(const grpc::Status& status) {
 
 error to_error(const grpc::Status& status, std::string_view server) {
     const auto because = [&](errc code, std::string_view advice) {
-        return error{code,
-                     fmt::format("etcd at {}: {}{}", server, status.error_message(), advice)};
+        return error{code, fmt::format("etcd at {}: {}{}", server, status.error_message(), advice)};
     };
     if (is_denial(status)) {
         return because(errc::denied, ": check user, password and the role's permission");

@@ -14,7 +14,7 @@
 /// etcd counts leases in whole seconds, and ends them up to a second late: a ttl is rounded up, and
 /// a dead holder's name is free a little after its ttl, never before. Names are served in the order
 /// of coming; a request to barge waits its turn like any other, and a waiter that was away for 3 s
-/// comes back as the last. Fences are revisions of the cluster, and cannot be reserved.
+/// comes back as the last. A fence is 128 times the revision at which the holder's entry was made.
 namespace holdfast::etcd {
 
 class lease_core;

@@ -40,14 +40,15 @@ pending<called<std::int64_t>> etcd_client::keep_alive(std::int64_t lease, time_p
     if (fresh) {
         const auto* const which = fresh.get();
         prepare(fresh->context());
-        fresh->start("/etcdserverpb.Lease/LeaseKeepAlive", {[weak = weak_from_this()](const auto& said) {
-                                 if (const auto self = weak.lock()) self->hear_keep_alive(said);
-                             },
-                             [weak = weak_from_this(), which] {
-                                 if (const auto self = weak.lock()) {
-                                     self->keep_alive_stream_ended(which);
-                                 }
-                             }});
+        fresh->start("/etcdserverpb.Lease/LeaseKeepAlive",
+                     {[weak = weak_from_this()](const auto& said) {
+                          if (const auto self = weak.lock()) self->hear_keep_alive(said);
+                      },
+                      [weak = weak_from_this(), which] {
+                          if (const auto self = weak.lock()) {
+                              self->keep_alive_stream_ended(which);
+                          }
+                      }});
     }
     wire::LeaseKeepAliveRequest request;
     request.set_id(lease);
@@ -127,13 +128,14 @@ std::int64_t etcd_client::watch(watch_plan plan, watch_handler handler) {
         const auto* const which = stream.get();
         prepare(stream->context());
         stream->start("/etcdserverpb.Watch/Watch", {[weak = weak_from_this()](const auto& said) {
-                                  if (const auto self = weak.lock()) self->hear_watch(said);
-                              },
-                              [weak = weak_from_this(), which] {
-                                  if (const auto self = weak.lock()) {
-                                      self->watch_stream_ended(which);
-                                  }
-                              }});
+                                                        if (const auto self = weak.lock())
+                                                            self->hear_watch(said);
+                                                    },
+                                                    [weak = weak_from_this(), which] {
+                                                        if (const auto self = weak.lock()) {
+                                                            self->watch_stream_ended(which);
+                                                        }
+                                                    }});
     }
     stream->send(std::move(request));
     return id;

@@ -39,8 +39,7 @@ auto lease_core::lend(core_ptr self, std::int64_t ttl_s, time_point give_up) -> 
     called<wire::LeaseGrantResponse> said = co_await asked;
     if (!said.value) {
         // No name was touched: a lease that was granted without our knowing ends by itself.
-        said.value.error().code =
-            said.doubt ? errc::unavailable : said.value.error().code;
+        said.value.error().code = said.doubt ? errc::unavailable : said.value.error().code;
         co_return std::unexpected(std::move(said.value.error()));
     }
     const std::int64_t granted = said.value->ttl();
@@ -48,10 +47,8 @@ auto lease_core::lend(core_ptr self, std::int64_t ttl_s, time_point give_up) -> 
     co_return lent;
 }
 
-// What the renewal of a lent lease came to. `since` is from before it was asked for.
-auto lease_core::confirm(core_ptr self, lent_lease lent, time_point since) -> pending<kept> {
-    static_cast<void>(self);
-    static_cast<void>(since);
+// What the renewal of a lent lease came to.
+auto lease_core::confirm(lent_lease lent) -> pending<kept> {
     if (!lent.renewal) co_return kept::yes;
     pending<called<std::int64_t>> renewal = *lent.renewal;
     called<std::int64_t> said = co_await renewal;
@@ -142,8 +139,7 @@ auto lease_core::join_once(core_ptr self, ask::acquire asked, time_point give_up
     const ordered::key_range queue = self->keys_.queue(asked.name.value());
     wire::TxnRequest take;
     *take.add_compare() = nothing_in(queue);
-    *take.add_success() =
-        put(mine.entry.key, ordered::entry_text(mine.entry), mine.lease.id);
+    *take.add_success() = put(mine.entry.key, ordered::entry_text(mine.entry), mine.lease.id);
     *take.add_failure() = get(queue);
     if (asked.turns.value != 0) take.clear_success();  // it holds the name, or nothing is done
 
@@ -157,39 +153,12 @@ auto lease_core::join_once(core_ptr self, ask::acquire asked, time_point give_up
     }
     if (said.value->succeeded() && asked.turns.value != 0) co_return lease_reply(answer::lost{});
     if (!said.value->succeeded()) {
-        const auto seen = self->queue_in(said.value->responses(0).response_range(), asked.name,
+        seen_queue seen = self->queue_in(said.value->responses(0).response_range(), asked.name,
                                          said.value->header().revision());
-        if (const ordered::queue_entry* there = seen.queue.find(asked.owner)) {
-            mine.entry = *there;
-            mine.lease = {there->lease, whole_seconds(asked.ttl), since};
-            mine.doubtful = true;
-            if (there->lease != lent->lease.id) self->client_->revoke(lent->lease.id, give_up);
-            later<std::optional<lease_reply>> looking =
-                look_again(self, asked, std::move(mine), give_up);
-            result<std::optional<lease_reply>> found = co_await looking;
-            co_return found;
-        }
-        if (!said.doubt) self->pool_.give_back(lent->lease, since);
-        if (said.doubt) self->client_->revoke(lent->lease.id, give_up);
-        if (asked.turns.value != 0) co_return lease_reply(answer::lost{});
-        if (auto why = seen.queue.unfit(asked)) co_return std::unexpected(std::move(*why));
-        const bool room = seen.queue.has_room_for(asked.mode);
-        const std::uint32_t waiting = seen.queue.waiters_before(nullptr);
-        if (!room && asked.otherwise == ask::when_busy::refuse) {
-            co_return lease_reply(answer::busy{poll_every, waiting, {}, {seen.queue.latest_fence()}});
-        }
-        if (!room && waiting >= ordered::queue_order::most_waiters) {
-            co_return fail(errc::busy, fmt::format("the queue for '{}' is full: {} wait",
-                                                   asked.name.value(), waiting));
-        }
-        const std::int64_t ttl_s = whole_seconds(asked.ttl);
-        later<lent_lease> again = lend(self, room ? ttl_s : std::min(ttl_s, place_s), give_up);
-        result<lent_lease> second = co_await again;
-        if (!second) co_return std::unexpected(std::move(second.error()));
-        later<std::optional<lease_reply>> standing_in =
-            stand_in_queue(self, asked, std::move(*second), said.doubt, give_up);
-        result<std::optional<lease_reply>> stood = co_await standing_in;
-        co_return stood;
+        later<std::optional<lease_reply>> joining =
+            join_others(self, asked, std::move(seen), std::move(*lent), said.doubt, give_up);
+        result<std::optional<lease_reply>> joined = co_await joining;
+        co_return joined;
     }
     mine.entry.position = mine.entry.version =
         static_cast<std::uint64_t>(said.value->header().revision());
@@ -197,19 +166,57 @@ auto lease_core::join_once(core_ptr self, ask::acquire asked, time_point give_up
     mine.holds = true;
     mine.lease.ends = since + ttl_of_lease(mine.lease);
     self->book_.put(at, mine, since);
-    pending<kept> confirming = confirm(self, *lent, since);
+    pending<kept> confirming = confirm(*lent);
     const kept is = co_await confirming;
     if (is == kept::yes) {
-        co_return lease_reply(
-            answer::granted{{mine.entry.position}, ttl_of_lease(mine.lease)});
+        co_return lease_reply(answer::granted{mine.entry.fence(), ttl_of_lease(mine.lease)});
     }
     self->book_.update(at, [](standing& one) { one.doubtful = true; });
     if (is == kept::unknown) {
-        co_return fail(errc::outcome_unknown, "etcd: the name was taken, but its lease could not "
-                                              "be renewed");
+        co_return fail(errc::outcome_unknown,
+                       "etcd: the name was taken, but its lease could not "
+                       "be renewed");
     }
     self->book_.take(at);
     co_return std::nullopt;
+}
+
+// The name has entries: one of its own, or those of others. `lent` is the lease that was not used,
+// unless in doubt.
+auto lease_core::join_others(core_ptr self, ask::acquire asked, seen_queue seen, lent_lease lent,
+                             bool doubt, time_point give_up) -> later<std::optional<lease_reply>> {
+    const time_point since = self->now();
+    const std::int64_t ttl_s = whole_seconds(asked.ttl);
+    const ordered::queue_entry* const there = seen.queue.find(asked.owner);
+    if (!doubt) self->pool_.give_back(lent.lease, since);
+    if (doubt && (there == nullptr || there->lease != lent.lease.id)) {
+        self->client_->revoke(lent.lease.id, give_up);
+    }
+    if (there != nullptr) {
+        standing mine{.entry = *there, .lease = {there->lease, ttl_s, since}, .doubtful = true};
+        later<std::optional<lease_reply>> looking =
+            look_again(self, asked, std::move(mine), give_up);
+        result<std::optional<lease_reply>> found = co_await looking;
+        co_return found;
+    }
+    if (asked.turns.value != 0) co_return lease_reply(answer::lost{});
+    if (auto why = seen.queue.unfit(asked)) co_return std::unexpected(std::move(*why));
+    const bool room = seen.queue.has_room_for(asked.mode);
+    const std::uint32_t waiting = seen.queue.waiters_before(nullptr);
+    if (!room && asked.otherwise == ask::when_busy::refuse) {
+        co_return lease_reply(answer::busy{poll_every, waiting, {}, seen.queue.latest_fence()});
+    }
+    if (!room && waiting >= ordered::queue_order::most_waiters) {
+        co_return fail(errc::busy, fmt::format("the queue for '{}' is full: {} wait",
+                                               asked.name.value(), waiting));
+    }
+    later<lent_lease> lending = lend(self, room ? ttl_s : std::min(ttl_s, place_s), give_up);
+    result<lent_lease> second = co_await lending;
+    if (!second) co_return std::unexpected(std::move(second.error()));
+    later<std::optional<lease_reply>> standing_in =
+        stand_in_queue(self, asked, std::move(*second), doubt, give_up);
+    result<std::optional<lease_reply>> stood = co_await standing_in;
+    co_return stood;
 }
 
 auto lease_core::stand_in_queue(core_ptr self, ask::acquire asked, lent_lease lent, bool doubt,
@@ -231,7 +238,7 @@ auto lease_core::stand_in_queue(core_ptr self, ask::acquire asked, lent_lease le
         if (mine.doubtful) self->book_.put(at, mine, since);
         co_return std::unexpected(std::move(said.value.error()));
     }
-    pending<kept> confirming = confirm(self, lent, since);
+    pending<kept> confirming = confirm(lent);
     const kept is = co_await confirming;
     if (is == kept::gone) co_return std::nullopt;
     const int last = said.value->responses_size() - 1;
@@ -307,8 +314,8 @@ auto lease_core::conclude(core_ptr self, ask::acquire asked, standing mine, seen
             co_return turned;
         }
         if (whole_seconds(asked.ttl) > mine.lease.ttl_s) {
-            later<std::optional<standing>> writing = rewrite(
-                self, asked.name, std::move(mine), whole_seconds(asked.ttl), give_up);
+            later<std::optional<standing>> writing =
+                rewrite(self, asked.name, std::move(mine), whole_seconds(asked.ttl), give_up);
             result<std::optional<standing>> written = co_await writing;
             if (!written) co_return std::unexpected(std::move(written.error()));
             if (!*written) {
@@ -319,16 +326,16 @@ auto lease_core::conclude(core_ptr self, ask::acquire asked, standing mine, seen
         }
         mine.holds = true;
         self->book_.put(at, mine, self->now());
-        co_return lease_reply(answer::granted{{mine.entry.position}, ttl_of_lease(mine.lease)});
+        co_return lease_reply(answer::granted{mine.entry.fence(), ttl_of_lease(mine.lease)});
     }
     if (asked.turns.value != 0) co_return lease_reply(answer::lost{});
     if (asked.otherwise == ask::when_busy::refuse) {
-        reply leaving = withdraw(self, asked, std::move(mine), give_up);
+        reply leaving = withdraw(self, asked, give_up);
         result<lease_reply> left = co_await leaving;
         co_return left;
     }
-    answer::busy said{poll_every, seen.queue.waiters_before(there), {there->position},
-                      {seen.queue.latest_fence()}};
+    answer::busy said{
+        poll_every, seen.queue.waiters_before(there), {there->position}, seen.queue.latest_fence()};
     self->watch_turn(at, seen, *there);
     co_return lease_reply(said);
 }
@@ -337,7 +344,10 @@ auto lease_core::conclude(core_ptr self, ask::acquire asked, standing mine, seen
 auto lease_core::turn(core_ptr self, ask::acquire asked, standing mine, time_point give_up)
     -> reply {
     const place at = standing_book::of(asked.name, asked.owner);
-    if (mine.entry.position != asked.turns.value) co_return lease_reply(answer::lost{});
+    // One that was passed on inside a client has a later fence of the same entry.
+    if (asked.turns.value / ordered::queue_entry::fences_each != mine.entry.position) {
+        co_return lease_reply(answer::lost{});
+    }
     if (mine.entry.mode != asked.mode || whole_seconds(asked.ttl) > mine.lease.ttl_s) {
         mine.entry.mode = asked.mode;
         later<std::optional<standing>> writing =
@@ -349,77 +359,17 @@ auto lease_core::turn(core_ptr self, ask::acquire asked, standing mine, time_poi
     }
     mine.holds = true;
     self->book_.put(at, mine, self->now());
-    co_return lease_reply(answer::granted{{mine.entry.position}, ttl_of_lease(mine.lease)});
+    co_return lease_reply(answer::granted{asked.turns, ttl_of_lease(mine.lease)});
 }
 
 // Somebody was quicker: one that does not want to wait takes its entry back.
-auto lease_core::withdraw(core_ptr self, ask::acquire asked, standing mine, time_point give_up)
-    -> reply {
+auto lease_core::withdraw(core_ptr self, ask::acquire asked, time_point give_up) -> reply {
     later<bool> ending = end(self, asked.name, asked.owner, {}, give_up);
     result<bool> ended = co_await ending;
-    static_cast<void>(mine);
     if (!ended) {
         co_return fail(errc::outcome_unknown, std::move(ended.error().detail));
     }
     co_return lease_reply(answer::busy{poll_every, 0, {}, {}});
-}
-
-auto lease_core::rewrite(core_ptr self, lock_name name, standing mine, std::int64_t ttl_s,
-                         time_point give_up) -> later<std::optional<standing>> {
-    const time_point since = self->now();
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        const bool moves = ttl_s > mine.lease.ttl_s;
-        lent_lease lent{mine.lease, {}};
-        if (moves) {
-            later<lent_lease> lending = lend(self, ttl_s, give_up);
-            result<lent_lease> other = co_await lending;
-            if (!other) co_return std::unexpected(std::move(other.error()));
-            lent = std::move(*other);
-        }
-        wire::TxnRequest write;
-        *write.add_compare() = unchanged(mine.entry.key, mine.entry.version);
-        *write.add_success() =
-            put(mine.entry.key, ordered::entry_text(mine.entry), lent.lease.id);
-        *write.add_failure() = get(mine.entry.key);
-        pending<called<wire::TxnResponse>> asking = self->client_->txn(std::move(write), give_up);
-        called<wire::TxnResponse> said = co_await asking;
-        if (!said.value) {
-            if (said.no_lease && !said.doubt) continue;
-            if (said.doubt) {
-                self->book_.update({name.value(), mine.entry.owner},
-                                   [](standing& one) { one.doubtful = true; });
-            }
-            co_return std::unexpected(std::move(said.value.error()));
-        }
-        if (!said.value->succeeded()) {
-            const auto& stored = said.value->responses(0).response_range();
-            if (stored.kvs_size() == 0) co_return std::nullopt;
-            const ordered::queue_entry there = entry_of(stored.kvs(0));
-            if (there.owner != mine.entry.owner ||
-                there.position != mine.entry.position) {
-                co_return std::nullopt;
-            }
-            mine.doubtful = mine.doubtful || said.doubt;
-            mine.entry.version = there.version;  // an attempt of ours, or the other way round
-            continue;
-        }
-        pending<kept> confirming = confirm(self, lent, since);
-        const kept is = co_await confirming;
-        if (is == kept::gone) co_return std::nullopt;
-        if (moves && !mine.doubtful && !said.doubt) self->pool_.give_back(mine.lease, since);
-        mine.doubtful = mine.doubtful || said.doubt || is == kept::unknown;
-        mine.lease = lent.lease;
-        if (is == kept::yes) mine.lease.ends = since + ttl_of_lease(mine.lease);
-        mine.entry.lease = lent.lease.id;
-        mine.entry.version = static_cast<std::uint64_t>(said.value->header().revision());
-        if (is == kept::unknown) {
-            self->book_.put({name.value(), mine.entry.owner}, mine, since);
-            co_return fail(errc::outcome_unknown, "etcd: the lease could not be renewed");
-        }
-        co_return std::move(mine);
-    }
-    co_return fail(errc::unavailable,
-                   fmt::format("etcd: the entry of '{}' changed again and again", name.value()));
 }
 
 }  // namespace holdfast::etcd

@@ -85,7 +85,7 @@ private:
     enum class kept : std::uint8_t { yes, gone, unknown };
 
     static later<lent_lease> lend(core_ptr self, std::int64_t ttl_s, time_point give_up);
-    static pending<kept> confirm(core_ptr self, lent_lease lent, time_point since);
+    static pending<kept> confirm(lent_lease lent);
     static later<seen_queue> read_queue(core_ptr self, lock_name name, time_point give_up);
     [[nodiscard]] seen_queue queue_in(const wire::RangeResponse& range, const lock_name& name,
                                       std::int64_t revision) const;
@@ -94,6 +94,9 @@ private:
     static reply join(core_ptr self, ask::acquire asked, time_point give_up);
     static later<std::optional<lease_reply>> join_once(core_ptr self, ask::acquire asked,
                                                        time_point give_up);
+    static later<std::optional<lease_reply>> join_others(core_ptr self, ask::acquire asked,
+                                                         seen_queue seen, lent_lease lent,
+                                                         bool doubt, time_point give_up);
     static later<std::optional<lease_reply>> stand_in_queue(core_ptr self, ask::acquire asked,
                                                             lent_lease lent, bool doubt,
                                                             time_point give_up);
@@ -102,12 +105,16 @@ private:
     static reply conclude(core_ptr self, ask::acquire asked, standing mine, seen_queue seen,
                           time_point give_up);
     static reply turn(core_ptr self, ask::acquire asked, standing mine, time_point give_up);
-    static reply withdraw(core_ptr self, ask::acquire asked, standing mine, time_point give_up);
+    static reply withdraw(core_ptr self, ask::acquire asked, time_point give_up);
     /// Writes the entry again, on a lease of `ttl_s`. The standing as it is then; nothing if it
     /// was gone.
     static later<std::optional<standing>> rewrite(core_ptr self, lock_name name, standing mine,
                                                   std::int64_t ttl_s, time_point give_up);
 
+    /// Renews the lease of one that holds the name, and asks whether its entry is as it was
+    /// written. Nothing: it is not.
+    static later<std::optional<standing>> keep(core_ptr self, standing mine, bool seen_now,
+                                               time_point give_up);
     static later<std::optional<standing>> find_holder(core_ptr self, lock_name name,
                                                       owner_token owner, time_point give_up);
     static reply lost(core_ptr self, lock_name name, owner_token owner, time_point give_up);

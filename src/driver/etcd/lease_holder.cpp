@@ -18,12 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr int most_tries = 4;
 
-// How much longer than a holder's lease the reason of its eviction is kept.
-constexpr std::int64_t reason_kept_s = 60;
-
-// etcd takes 128 operations in a transaction; a holder takes two of them, and a test.
-constexpr std::size_t evicted_together = 60;
-
 }  // namespace
 
 lease_core::lease_core(std::shared_ptr<etcd_client> client)
@@ -59,6 +53,33 @@ auto lease_core::find_holder(core_ptr self, lock_name name, owner_token owner, t
     co_return found;
 }
 
+auto lease_core::keep(core_ptr self, standing mine, bool seen_now, time_point give_up)
+    -> later<std::optional<standing>> {
+    const time_point since = self->now();
+    pending<called<std::int64_t>> renewing = self->client_->keep_alive(mine.lease.id, give_up);
+    if (!seen_now) {
+        wire::TxnRequest look;
+        *look.add_compare() = unchanged(mine.entry.key, mine.entry.version);
+        *look.add_failure() = get(mine.entry.key);
+        pending<called<wire::TxnResponse>> asking = self->client_->txn(std::move(look), give_up);
+        called<wire::TxnResponse> said = co_await asking;
+        if (!said.value) co_return fail(errc::unavailable, said.value.error().detail);
+        if (!said.value->succeeded()) {
+            const auto& stored = said.value->responses(0).response_range();
+            if (stored.kvs_size() == 0) co_return std::nullopt;
+            const ordered::queue_entry there = entry_of(stored.kvs(0));
+            if (there.owner != mine.entry.owner) co_return std::nullopt;
+            mine.entry = there;
+        }
+    }
+    called<std::int64_t> kept = co_await renewing;
+    if (!kept.value) co_return fail(errc::unavailable, std::move(kept.value.error().detail));
+    if (*kept.value <= 0) co_return std::nullopt;
+    mine.lease.ttl_s = *kept.value;
+    mine.lease.ends = since + std::chrono::seconds(*kept.value);
+    co_return std::move(mine);
+}
+
 auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> reply {
     const place at = standing_book::of(asked.name, asked.owner);
     const time_point since = self->now();
@@ -72,45 +93,26 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         mine = std::move(*found);
     }
     if (mine) {
-        pending<called<std::int64_t>> renewing =
-            self->client_->keep_alive(mine->lease.id, give_up);
-        bool there = !in_time;
-        if (in_time) {
-            wire::TxnRequest look;
-            *look.add_compare() = unchanged(mine->entry.key, mine->entry.version);
-            *look.add_failure() = get(mine->entry.key);
-            pending<called<wire::TxnResponse>> asking =
-                self->client_->txn(std::move(look), give_up);
-            called<wire::TxnResponse> said = co_await asking;
-            if (!said.value) co_return fail(errc::unavailable, said.value.error().detail);
-            there = said.value->succeeded();
-            if (!there && said.value->responses(0).response_range().kvs_size() > 0) {
-                const auto stored = entry_of(said.value->responses(0).response_range().kvs(0));
-                there = stored.owner == asked.owner.value();
-                if (there) mine->entry = stored;
-            }
+        later<std::optional<standing>> keeping = keep(self, *mine, !in_time, give_up);
+        result<std::optional<standing>> kept = co_await keeping;
+        if (!kept) co_return std::unexpected(std::move(kept.error()));
+        mine = std::move(*kept);
+    }
+    if (mine) {
+        const std::int64_t wanted = whole_seconds(asked.ttl);
+        const bool new_note = asked.note.is_set() && asked.note.value() != mine->entry.note;
+        if (new_note) mine->entry.note = asked.note.value();
+        if (new_note || wanted > mine->lease.ttl_s) {
+            later<std::optional<standing>> writing =
+                rewrite(self, asked.name, *mine, wanted, give_up);
+            result<std::optional<standing>> written = co_await writing;
+            if (!written) co_return fail(errc::unavailable, written.error().detail);
+            mine = std::move(*written);
         }
-        called<std::int64_t> kept = co_await renewing;
-        if (!kept.value) co_return fail(errc::unavailable, std::move(kept.value.error().detail));
-        if (there && *kept.value > 0) {
-            mine->lease.ttl_s = *kept.value;
-            mine->lease.ends = since + std::chrono::seconds(*kept.value);
-            const std::int64_t wanted = whole_seconds(asked.ttl);
-            const bool new_note = asked.note.is_set() && asked.note.value() != mine->entry.note;
-            if (new_note) mine->entry.note = asked.note.value();
-            if (new_note || wanted > mine->lease.ttl_s) {
-                later<std::optional<standing>> writing =
-                    rewrite(self, asked.name, *mine, wanted, give_up);
-                result<std::optional<standing>> written = co_await writing;
-                if (!written) co_return fail(errc::unavailable, written.error().detail);
-                mine = std::move(*written);
-            }
-            if (mine) {
-                self->book_.put(at, *mine, since);
-                co_return lease_reply(
-                    answer::renewed{.ttl = std::chrono::seconds(mine->lease.ttl_s)});
-            }
-        }
+    }
+    if (mine) {
+        self->book_.put(at, *mine, since);
+        co_return lease_reply(answer::renewed{.ttl = std::chrono::seconds(mine->lease.ttl_s)});
     }
     if (const auto gone = self->book_.take(at)) self->retire(*gone);
     reply telling = lost(self, asked.name, asked.owner, give_up);
@@ -137,7 +139,7 @@ auto lease_core::end(core_ptr self, lock_name name, owner_token owner, fencing_t
             if (there == nullptr) break;
             mine.entry = *there;
         }
-        if (only.value != 0 && mine.entry.position > only.value) co_return false;
+        if (only.value != 0 && mine.entry.fence() > only) co_return false;
         wire::TxnRequest take_back;
         *take_back.add_compare() = unchanged(mine.entry.key, mine.entry.version);
         *take_back.add_success() = remove(mine.entry.key);
@@ -207,8 +209,8 @@ auto lease_core::adopt(core_ptr self, lease_adoption asked, time_point give_up) 
             mine.entry.who = self->who_;
         }
         // The lease that it had is the other process's; this one needs its own.
-        later<std::optional<standing>> writing = rewrite(
-            self, asked.name, std::move(mine), whole_seconds(asked.ttl), give_up);
+        later<std::optional<standing>> writing =
+            rewrite(self, asked.name, std::move(mine), whole_seconds(asked.ttl), give_up);
         result<std::optional<standing>> written = co_await writing;
         if (!written) co_return std::unexpected(std::move(written.error()));
         if (!*written) continue;
@@ -216,48 +218,9 @@ auto lease_core::adopt(core_ptr self, lease_adoption asked, time_point give_up) 
         self->book_.put(at, std::move(**written), self->now());
         co_return lease_reply(answer::renewed{.ttl = ttl});
     }
-    co_return fail(errc::unavailable, fmt::format("etcd: the holder of '{}' changed again and again",
-                                                  asked.name.value()));
-}
-
-auto lease_core::evict(core_ptr self, lock_name name, std::string reason, time_point give_up)
-    -> pending<result<std::uint32_t>> {
-    std::uint32_t count = 0;
-    for (int attempt = 0; attempt < most_tries;) {
-        later<seen_queue> reading = read_queue(self, name, give_up);
-        result<seen_queue> seen = co_await reading;
-        if (!seen) co_return std::unexpected(std::move(seen.error()));
-        std::vector<ordered::queue_entry> holders;
-        for (const ordered::queue_entry& one : seen->queue.entries()) {
-            if (seen->queue.holds(one) && holders.size() < evicted_together) holders.push_back(one);
-        }
-        // Whoever has come in since is the next holder, and stays.
-        if (holders.empty() || count > 0) co_return count;
-        pending<called<wire::LeaseTimeToLiveResponse>> timing =
-            self->client_->time_to_live(holders.front().lease, give_up);
-        called<wire::LeaseTimeToLiveResponse> lasts = co_await timing;
-        const std::int64_t granted = lasts.value ? lasts.value->grantedttl() : 0;
-        pending<called<wire::LeaseGrantResponse>> granting =
-            self->client_->grant(granted + reason_kept_s, give_up);
-        called<wire::LeaseGrantResponse> noted = co_await granting;
-        if (!noted.value) co_return fail(errc::unavailable, noted.value.error().detail);
-        wire::TxnRequest take_away;
-        for (const ordered::queue_entry& one : holders) {
-            *take_away.add_compare() = unchanged(one.key, one.version);
-            *take_away.add_success() = remove(one.key);
-            if (one.is_foreign()) continue;
-            *take_away.add_success() =
-                put(self->keys_.eviction(name.value(), one.owner), reason, noted.value->id());
-        }
-        pending<called<wire::TxnResponse>> asking =
-            self->client_->txn(std::move(take_away), give_up, if_unknown::stop);
-        called<wire::TxnResponse> said = co_await asking;
-        if (!said.value) co_return std::unexpected(std::move(said.value.error()));
-        if (said.value->succeeded()) co_return static_cast<std::uint32_t>(holders.size());
-        ++attempt;
-    }
-    co_return fail(errc::unavailable, fmt::format("etcd: the holder of '{}' changed again and again",
-                                                  name.value()));
+    co_return fail(
+        errc::unavailable,
+        fmt::format("etcd: the holder of '{}' changed again and again", asked.name.value()));
 }
 
 void lease_core::close() {

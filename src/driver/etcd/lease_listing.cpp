@@ -33,8 +33,8 @@ ordered::remaining_time lease_core::remaining_of(const std::vector<std::int64_t>
         const auto said = answer.wait();
         if (said.value && said.value->ttl() >= 0) {
             // The server has cut off the fraction of a second.
-            known.emplace(lease, std::chrono::seconds(std::min(said.value->ttl() + 1,
-                                                               said.value->grantedttl())));
+            known.emplace(lease, std::chrono::seconds(
+                                     std::min(said.value->ttl() + 1, said.value->grantedttl())));
         }
     }
     return [known = std::move(known)](std::int64_t lease) -> std::optional<duration> {

@@ -72,8 +72,8 @@ void lease_core::watch_turn(const place& at, const seen_queue& seen,
     });
     if (same) return;
     client_->unwatch(old);
-    const std::int64_t id = client_->watch(
-        std::move(plan), [weak = weak_from_this(), at](const watch_event& event) {
+    const std::int64_t id =
+        client_->watch(std::move(plan), [weak = weak_from_this(), at](const watch_event& event) {
             if (const auto self = weak.lock()) self->hear(at, event);
         });
     const bool there = book_.update(at, [&](standing& one) { one.watch.id = id; });
@@ -93,8 +93,7 @@ void lease_core::hear(const place& at, const watch_event& event) {
         if (event.what == watch_event::kind::put) {
             ordered::queue_entry said;
             ordered::read_entry_text(event.value, said);
-            check = event.key == one.watch.blocker &&
-                    said.mode.type == lease_mode::kind::shared;
+            check = event.key == one.watch.blocker && said.mode.type == lease_mode::kind::shared;
             return;
         }
         if (!one.watch.blocker.empty()) {
@@ -135,7 +134,7 @@ auto lease_core::check_turn(core_ptr self, place at) -> pending<bool> {
         if (there == nullptr || there->position != one.entry.position) return;  // poll now
         one.entry = *there;
         one.holds = true;
-        push.fence = {there->position};
+        push.fence = there->fence();
         push.ttl = std::chrono::seconds(one.lease.ttl_s);
     });
     self->client_->unwatch(watch);

@@ -20,8 +20,9 @@
 namespace holdfast::etcd {
 
 template <class Request, class Response>
-class message_stream final : public grpc::ClientBidiReactor<Request, Response>,
-                             public std::enable_shared_from_this<message_stream<Request, Response>> {
+class message_stream final
+    : public grpc::ClientBidiReactor<Request, Response>,
+      public std::enable_shared_from_this<message_stream<Request, Response>> {
 public:
     struct handlers {
         std::function<void(const Response&)> on_message;

@@ -66,8 +66,8 @@ void read_line(std::string_view word, std::string_view rest, queue_entry& entry)
     if (word == "program") entry.who.program = rest;
     if (word == "note") entry.note = rest;
     if (word == "since" && read_number(rest, number)) {
-        entry.since = wall_time(std::chrono::duration_cast<wall_time::duration>(
-            std::chrono::milliseconds(number)));
+        entry.since = wall_time(
+            std::chrono::duration_cast<wall_time::duration>(std::chrono::milliseconds(number)));
     }
 }
 
@@ -80,9 +80,9 @@ std::string entry_text(const queue_entry& entry) {
         fmt::format_to(std::back_inserter(text), "{} {}\n", word, rest);
     };
     if (entry.since) {
-        line("since", std::chrono::duration_cast<std::chrono::milliseconds>(
-                          entry.since->time_since_epoch())
-                          .count());
+        line("since",
+             std::chrono::duration_cast<std::chrono::milliseconds>(entry.since->time_since_epoch())
+                 .count());
     }
     if (!entry.who.host.empty()) line("host", one_line(entry.who.host));
     if (entry.who.pid != 0) line("pid", entry.who.pid);
@@ -104,11 +104,12 @@ void read_entry_text(std::string_view text, queue_entry& entry) {
         const std::size_t space = std::min(line.find(' '), line.size());
         read_line(line.substr(0, space), line.substr(std::min(space + 1, line.size())), entry);
     }
-    if (entry.owner.empty()) entry = {.key = entry.key,
-                                      .owner = {},
-                                      .position = entry.position,
-                                      .version = entry.version,
-                                      .lease = entry.lease};
+    if (entry.owner.empty())
+        entry = {.key = entry.key,
+                 .owner = {},
+                 .position = entry.position,
+                 .version = entry.version,
+                 .lease = entry.lease};
 }
 
 }  // namespace holdfast::ordered

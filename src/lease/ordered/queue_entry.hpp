@@ -4,6 +4,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/lease_info.hpp>
 #include <holdfast/lease_mode.hpp>
+#include <holdfast/names.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -23,11 +24,16 @@ struct queue_entry {
     std::optional<wall_time> since = {};  ///< By its owner's clock.
     std::string note = {};
 
-    /// When the key was made, as a number that only grows: its position, and its fence.
+    /// When the key was made, as a number that only grows.
     std::uint64_t position = 0;
     /// When the key was last written. A change that names it fails if somebody else wrote since.
     std::uint64_t version = 0;
     std::int64_t lease = 0;
+
+    /// Between the fences of two entries there is room for those that a client hands out itself,
+    /// when it passes a lease on (acquire_options::local_passes, at most 100).
+    static constexpr std::uint64_t fences_each = 128;
+    [[nodiscard]] fencing_token fence() const noexcept { return {position * fences_each}; }
 
     [[nodiscard]] bool is_foreign() const noexcept { return owner.empty(); }
 };

@@ -54,10 +54,10 @@ std::uint32_t queue_order::waiters_before(const queue_entry* entry) const {
     return count;
 }
 
-std::uint64_t queue_order::latest_fence() const {
-    std::uint64_t latest = 0;
+fencing_token queue_order::latest_fence() const {
+    fencing_token latest;
     for (const queue_entry& one : entries_) {
-        if (holds(one)) latest = one.position;
+        if (holds(one)) latest = one.fence();
     }
     return latest;
 }
@@ -82,11 +82,10 @@ std::optional<error> queue_order::unfit(const ask::acquire& asked) const {
                                  asked.name.value(), word_for(one.mode), word_for(asked.mode))};
     }
     const queue_entry* const mine = find(asked.owner);
-    if (mine != nullptr && mine->mode.type == kind::shared &&
-        asked.mode.type == kind::exclusive) {
-        return error{errc::invalid_argument,
-                     fmt::format("'{}' is shared by this owner: release it first",
-                                 asked.name.value())};
+    if (mine != nullptr && mine->mode.type == kind::shared && asked.mode.type == kind::exclusive) {
+        return error{
+            errc::invalid_argument,
+            fmt::format("'{}' is shared by this owner: release it first", asked.name.value())};
     }
     return std::nullopt;
 }

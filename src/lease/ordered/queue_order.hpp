@@ -20,7 +20,7 @@
 /// seen that it holds the name holds it until its own entry goes.
 ///
 /// That is also why entries are served in their order, and why fences grow from holder to holder:
-/// the fence is the position.
+/// the fence is the position, times a constant.
 namespace holdfast::ordered {
 
 /// The entries of one name, in the order of their positions.
@@ -40,7 +40,7 @@ public:
     /// The waiters before it; all, for one that is not there.
     [[nodiscard]] std::uint32_t waiters_before(const queue_entry* entry) const;
     /// The largest fence of a holder; 0 if nobody holds the name.
-    [[nodiscard]] std::uint64_t latest_fence() const;
+    [[nodiscard]] fencing_token latest_fence() const;
 
     /// The entry that a waiter watches: the last one that has to go, so that one that leaves wakes
     /// one other. Nothing for permits: any one before it may make room, so it watches them all.

@@ -25,21 +25,19 @@ lease_info describe(std::string name, const queue_order& queue, const remaining_
         if (!queue.holds(one)) {
             ++info.waiters;
             if (detail == with_queue::no) continue;
-            info.queue.push_back({.who = one.who,
-                                  .since = one.since,
-                                  .mode = one.mode,
-                                  .client = client_of(one)});
+            info.queue.push_back(
+                {.who = one.who, .since = one.since, .mode = one.mode, .client = client_of(one)});
             continue;
         }
         info.mode = one.mode;
         permits += one.mode.permits;
-        info.fence = {one.position};
+        info.fence = one.fence();
         const auto left = remaining(one.lease);
         if (left) info.remaining = std::max(info.remaining.value_or(duration::zero()), *left);
         if (info.holders.size() >= most_holders) continue;
         info.holders.push_back({.who = one.who,
                                 .since = one.since,
-                                .fence = {one.position},
+                                .fence = one.fence(),
                                 .remaining = left,
                                 .permits = one.mode.permits,
                                 .client = client_of(one),

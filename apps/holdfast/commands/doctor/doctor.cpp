@@ -131,6 +131,9 @@ result<findings> examine(const doctor_options& options) {
 #ifdef HOLDFAST_APP_POSTGRESQL
     if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
 #endif
+#ifdef HOLDFAST_APP_ETCD
+    if (where->scheme.starts_with("etcd")) append(found, examine_etcd(*where));
+#endif
     return found;
 }
 
