@@ -13,9 +13,8 @@ from .tree import Finding, line_of
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
-           "src/lease/tables",
-           "src/cache", "src/driver/etcd", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
+           "src/lease/tables", "src/cache", "src/driver/etcd", "src/driver/memory",
+           "src/driver/postgresql", "src/driver/redis", "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
            "src/resp", "src/traffic")
 LAYERS = {
     "include": (),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/file_by_hand.hpp"
 
+#ifdef HOLDFAST_BENCH_ETCD
+#include "commands/bench/etcd_pairs.hpp"
+#endif
 #ifdef HOLDFAST_BENCH_POSTGRESQL
 #include "commands/bench/postgresql_pairs.hpp"
 #endif
@@ -23,21 +26,17 @@ std::string synchronous_of(const std::string& engine_url) {
     return found == parsed->options.end() ? "normal" : found->second;
 }
 
-#ifdef HOLDFAST_BENCH_POSTGRESQL
-
 result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine& engine,
                                                         const bench::pairs_options& wanted) {
-    return bench::pairs_by_postgresql(engine.url, wanted);
-}
-
-#else
-
-result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine&,
-                                                        const bench::pairs_options&) {
-    return fail(errc::unsupported, "this program was built without PostgreSQL");
-}
-
+#ifdef HOLDFAST_BENCH_ETCD
+    if (engine.url.starts_with("etcd")) return bench::pairs_by_etcd(engine.url, wanted);
 #endif
+#ifdef HOLDFAST_BENCH_POSTGRESQL
+    if (engine.url.starts_with("postgres")) return bench::pairs_by_postgresql(engine.url, wanted);
+#endif
+    static_cast<void>(wanted);
+    return fail(errc::unsupported, "this program was built without the client of " + engine.label);
+}
 
 #ifdef HOLDFAST_BENCH_SQLITE
 
