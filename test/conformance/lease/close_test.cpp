@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,8 @@ protected:
             }
             const std::vector<std::string_view> words(names.begin(), names.end());
             for (auto& got : who.acquire_each(words, {.ttl = ttl})) {
-                held.push_back(std::move(got.value()));
+                if (!got) throw std::runtime_error(got.error().detail);
+                held.push_back(std::move(*got));
             }
         }
         return held;
