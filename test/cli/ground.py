@@ -93,7 +93,7 @@ class Redis:
 
 
 class Sentinel(Redis):
-    """One that watches a master of ours with a replica, and promotes that within a second or two."""
+    """Watches a master of ours with a replica, and promotes that one within a second or two."""
 
     def __init__(self):
         self.master = Redis()
