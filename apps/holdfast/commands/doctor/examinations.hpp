@@ -22,8 +22,8 @@ struct trial_plan {
     bool in_a_file = false;
 };
 
-/// Does a lease work here at all: acquire, list, stand in line, be handed it, release? A user with
-/// too few permissions fails here. The client is closed at the end.
+/// Does a lease work here at all: acquire, list, wait in the queue, be handed it, release? A user
+/// with too few permissions fails here. The client is closed at the end.
 [[nodiscard]] findings try_a_lease(client on, const trial_plan& plan);
 
 /// Each Redis server behind the URL.

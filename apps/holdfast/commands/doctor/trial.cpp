@@ -72,7 +72,7 @@ bool is_waited_for(client& on, const std::string& name) {
     return seen && *seen && (*seen)->waiters > 0;
 }
 
-// Another client stands in line, and is handed the name.
+// Another client waits in the queue, and is handed the name.
 std::optional<finding> try_to_wait(client& on, lease held, const std::string& name,
                                    const trial_plan& plan) {
     auto other = open(plan.url);
