@@ -97,17 +97,15 @@ constexpr std::string_view policy =
 // One page serves every room; its script reads the room's name from the address.
 std::string_view file_of(std::string_view path) {
     constexpr std::string_view room = "/room/";
-    const bool of_a_room = path.size() > room.size() && path.starts_with(room) &&
-                           path.find('/', room.size()) == std::string_view::npos;
-    return of_a_room ? room : path;
+    if (path == room) return {};
+    return path.starts_with(room) ? room : path;
 }
 
 }  // namespace
 
 const page* page_at(std::string_view path) noexcept {
     const auto* const found = std::ranges::find(pages, file_of(path), &page::path);
-    const bool no_room = path == "/room/";
-    return found == pages.end() || no_room ? nullptr : found;
+    return found == pages.end() ? nullptr : found;
 }
 
 net::http_response response_of(const page& found, const net::http_request& asked) {
