@@ -126,9 +126,8 @@ function showRooms(rooms, more) {
     ["Waiting", number(one.waiting)],
     ["Cooldown", one.cooldownMs < 0 ? "never ends" : one.cooldownMs > 0 ? time(one.cooldownMs) : "–"],
     ["Lock", lockText(one), "long"],
-    ["", nodes(`${one.locked}${one.cooldownMs !== 0}`, () => [
-      ...(one.cooldownMs !== 0 ? [button("Clear cooldown", `Clear the cooldown of ${one.roomId}`, () => clearCooldown(one.roomId))] : []),
-    ]), "acts"],
+    ["", nodes(one.mode, () => (one.mode === "none" ? []
+      : [button("Clear cooldown…", `Clear the cooldown of ${one.roomId}`, () => clearCooldown(one.roomId))])), "acts"],
   ]);
 }
 
@@ -147,7 +146,7 @@ function showLocks(locks, more) {
     ["Name", one.name],
     ["Mode", one.mode],
     ["Holder", holderText(one), "long"],
-    ["Fence", one.fence],
+    ["Fence", one.fence, "long"],
     ["Time left", one.remainingMs === undefined ? "never expires" : time(one.remainingMs)],
     ["Waiters", number(one.waiters)],
     ["", nodes(one.name, () => [button("Evict…", `Evict the holder of ${one.name}`, () => evict(one.name))]), "acts"],
@@ -203,7 +202,7 @@ function troubleOf(one, rooms) {
     actions.append(button("Clear the cooldown…", `Clear the cooldown of ${one.roomId}`, () => clearCooldown(one.roomId)));
   }
   return make("article", { class: `trouble ${one.level}` },
-    make("h2", {}, one.title), make("p", {}, one.text), make("p", { class: "do" }, one.fix), actions);
+    make("h2", {}, one.title), make("p", {}, one.text), make("p", {}, make("strong", {}, "What to do: "), one.fix), actions);
 }
 
 function showTroubles(troubles, rooms) {

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { test } from "node:test";
-import { inRoom, redis, serve, until, visit } from "./ground.mjs";
+import { after, test } from "node:test";
+import { endAll, inRoom, redis, serve, until, visit } from "./ground.mjs";
+
+after(endAll);
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

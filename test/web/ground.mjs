@@ -4,7 +4,6 @@
 // a proxy that can be cut.
 import { spawn } from "node:child_process";
 import net from "node:net";
-import { after } from "node:test";
 import readline from "node:readline";
 import { chromium } from "playwright-core";
 
@@ -13,7 +12,8 @@ const BROWSER = process.env.HOLDFAST_CHROMIUM || "/usr/bin/chromium";
 export const PATIENCE = 60_000;  // ms; a busy machine is no failure
 
 const endings = [];
-after(async () => { for (const end of endings.reverse()) await end(); });
+/** Ends all that was started here, the last first. */
+export async function endAll() { while (endings.length > 0) await endings.pop()(); }
 
 /** A child whose first lines on stdout are read; ended with the tests. */
 async function start(words, lines, environment = {}) {
@@ -54,9 +54,9 @@ export async function engine() {
   return `redis://127.0.0.1:${made.said.out[0].split(":").at(-1)}`;
 }
 
-/** A command under a lock, as an operator's script would hold one. */
-export function holdLock(name, redisPort) {
-  const child = spawn(PROGRAM, ["run", name, "--ttl", "3s", "--engine", `redis://127.0.0.1:${redisPort}`, "--", "sleep", "300"],
+/** A command under a lock, as an operator's script would hold one; what it ends with. */
+export function holdLock(name, redisPort, more = []) {
+  const child = spawn(PROGRAM, ["run", name, "--ttl", "3s", ...more, "--engine", `redis://127.0.0.1:${redisPort}`, "--", "sleep", "300"],
     { stdio: "ignore", env: { PATH: process.env.PATH, HOME: "/nonexistent" } });
   const gone = new Promise((resolve) => child.on("exit", (code) => resolve(code)));
   endings.push(async () => { child.kill("SIGTERM"); await gone; });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { eventually, holdLock, redis, serve, until, visit } from "./ground.mjs";
+import { after, test } from "node:test";
+import { endAll, eventually, holdLock, redis, serve, until, visit } from "./ground.mjs";
+
+after(endAll);
 
 const cell = (page, room, label) =>
   page.locator(`#rooms tr[data-key="${room}"] td[data-label="${label}"]`).textContent();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { engine, eventually, inRoom, proxy, serve, until, visit } from "./ground.mjs";
+import { after, test } from "node:test";
+import { endAll, engine, eventually, inRoom, proxy, serve, until, visit } from "./ground.mjs";
+
+after(endAll);
 
 const offsets = (page) => page.$$eval("#messages .offset", (all) => all.map((one) => Number(one.textContent.slice(1))));
 const listed = (page, text) => page.waitForSelector(`#messages li:has-text("${text}")`);
