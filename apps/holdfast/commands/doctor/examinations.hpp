@@ -26,6 +26,10 @@ struct trial_plan {
 /// with too few permissions fails here. The client is closed at the end.
 [[nodiscard]] findings try_a_lease(client on, const trial_plan& plan);
 
+/// All that there is to examine about the engine of a URL.
+/// Errors: invalid_argument (the URL), unsupported.
+[[nodiscard]] result<findings> examine_engine(const std::string& url_text);
+
 /// Each Redis server behind the URL.
 [[nodiscard]] findings examine_redis(const url& where);
 
