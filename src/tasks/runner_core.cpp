@@ -60,6 +60,7 @@ void runner_core::start() {
     const std::scoped_lock guard(mutex_);
     if (upkeep_.joinable() || stopping_) return;
     upkeep_ = std::thread([this] { keep_up(); });
+    deadlines_ = std::thread([this] { watch_deadlines(); });
     for (std::uint32_t i = 0; i < options_.concurrency; ++i) {
         threads_.emplace_back([this] { work(); });
     }
@@ -81,9 +82,10 @@ void runner_core::stop() {
     {
         const std::scoped_lock guard(mutex_);
         draining_ = stopping_ = true;
-        for (active_task* one : active_) one->attempt->ask_to_stop(stop_cause::worker_stops);
         threads.swap(threads_);
     }
+    // One that enters from now on sees it for itself.
+    for (const auto& one : attempts()) one->ask_to_stop(stop_cause::worker_stops);
     work_changed_.notify_all();
     for (std::thread& one : threads) one.join();
     {
@@ -94,6 +96,7 @@ void runner_core::stop() {
     }
     upkeep_changed_.notify_all();
     if (upkeep_.joinable()) upkeep_.join();
+    if (deadlines_.joinable()) deadlines_.join();
 }
 
 task_runner_statistics runner_core::statistics() const {
@@ -138,13 +141,15 @@ bool runner_core::work_once() {
 }
 
 void runner_core::enter(active_task& task) {
+    bool stops = false;
     {
         const std::scoped_lock guard(mutex_);
         active_.push_back(&task);
         ++counted_.claimed;
-        if (stopping_) task.attempt->ask_to_stop(stop_cause::worker_stops);
+        stops = stopping_;
     }
     upkeep_changed_.notify_all();
+    if (stops) task.attempt->ask_to_stop(stop_cause::worker_stops);
 }
 
 void runner_core::leave(active_task& task) {

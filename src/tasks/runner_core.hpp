@@ -15,11 +15,12 @@
 #include <thread>
 #include <vector>
 
-/// The threads of a runner: some that run handlers, and one for upkeep.
+/// The threads of a runner: some that run handlers, one for upkeep, one for deadlines.
 ///
 /// The former each look for a task, run it, write what came of it, and look again. The latter calls
 /// task_attempt::keep() of everything that runs, rescues the tasks of dead workers, finishes what
-/// they were publishing, and submits recurring tasks. All decisions about one task are in
+/// they were publishing, and submits recurring tasks. It waits for the database, so the deadlines of
+/// leases have a thread of their own, which waits for nobody. All decisions about one task are in
 /// task_attempt.
 namespace holdfast::detail {
 
@@ -59,6 +60,8 @@ private:
 
     // Upkeep.
     void keep_up();
+    void watch_deadlines();
+    [[nodiscard]] std::vector<std::shared_ptr<task_attempt>> attempts() const;
     [[nodiscard]] time_point keep_all(time_point now);
     void look_after_others();
     void finish_stalled(const stalled_output& what);
@@ -88,6 +91,7 @@ private:
     task_runner_statistics counted_;
     std::vector<std::thread> threads_;
     std::thread upkeep_;
+    std::thread deadlines_;
 };
 
 }  // namespace holdfast::detail

@@ -32,13 +32,32 @@ void runner_core::keep_up() {
 // The attempts are called without the mutex: each call may be a request to the database.
 time_point runner_core::keep_all(time_point now) {
     time_point next = time_point::max();
-    std::vector<std::shared_ptr<task_attempt>> kept;
-    {
-        const std::scoped_lock guard(mutex_);
-        for (const active_task* one : active_) kept.push_back(one->attempt);
-    }
-    for (const auto& one : kept) next = std::min(next, one->keep(now));
+    for (const auto& one : attempts()) next = std::min(next, one->keep(now));
     return next;
+}
+
+std::vector<std::shared_ptr<task_attempt>> runner_core::attempts() const {
+    std::vector<std::shared_ptr<task_attempt>> all;
+    const std::scoped_lock guard(mutex_);
+    for (const active_task* one : active_) all.push_back(one->attempt);
+    return all;
+}
+
+void runner_core::watch_deadlines() {
+    while (true) {
+        std::uint64_t seen = 0;
+        {
+            const std::scoped_lock guard(mutex_);
+            seen = counted_.claimed;
+        }
+        time_point next = time_point::max();
+        for (const auto& one : attempts()) next = std::min(next, one->expire(clock_.now()));
+        std::unique_lock guard(mutex_);
+        while (!ended_ && counted_.claimed == seen && clock_.now() < next) {
+            clock_.wait_until(guard, upkeep_changed_, next);
+        }
+        if (ended_) return;
+    }
 }
 
 void runner_core::look_after_others() {

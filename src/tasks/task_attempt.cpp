@@ -96,7 +96,8 @@ void task_attempt::stop_for(stop_cause why) {
     if (cause_ == stop_cause::none || why == stop_cause::lost) cause_ = why;
 }
 
-void task_attempt::renew(time_point now) {
+// Without the mutex: a database that does not answer must not keep the deadline from being seen.
+result<renewal> task_attempt::ask_to_renew() {
     double progress = 0;
     std::string note;
     {
@@ -104,36 +105,56 @@ void task_attempt::renew(time_point now) {
         progress = progress_;
         note = note_;
     }
-    const auto found = table_.renew(report(), how_.lease, progress, note);
-    if (!found) {  // tried again until the lease is over
-        renew_at_ = now + settle_pause(how_.lease);
-        return;
-    }
-    renew_at_ = now + how_.lease / 3;
-    if (*found == renewal::refused) {
-        stop_for(stop_cause::lost);
-        return;
-    }
-    valid_until_ = expiry(now);
-    if (*found == renewal::cancel) stop_for(stop_cause::cancelled);
+    return table_.renew(report(), how_.lease, progress, note);
 }
 
-time_point task_attempt::keep(time_point now) {
-    time_point next = time_point::max();
+// Requires: the mutex is held.
+void task_attempt::take_renewal(const result<renewal>& found, time_point sent) {
+    if (!found) {  // tried again until the lease is over
+        renew_at_ = sent + settle_pause(how_.lease);
+    } else if (*found == renewal::refused) {
+        stop_for(stop_cause::lost);
+    } else {
+        renew_at_ = sent + how_.lease / 3;
+        valid_until_ = expiry(sent);
+        if (*found == renewal::cancel) stop_for(stop_cause::cancelled);
+    }
+}
+
+time_point task_attempt::expire(time_point now) {
     bool fire = false;
+    time_point next = time_point::max();
     {
         const std::unique_lock guard(mutex_, std::try_to_lock);
-        if (!guard) return now + settle_pause(how_.lease);  // it is being settled
+        if (!guard) return now + settle_pause(how_.lease);  // it is being settled, most likely
         if (stage_ != stage::running || cause_ == stop_cause::lost) return next;
         if (now >= valid_until_) stop_for(stop_cause::lost);
         if (now >= hold_until_) stop_for(stop_cause::too_long);
-        if (cause_ != stop_cause::lost && now >= renew_at_) renew(now);
         fire = cause_ != stop_cause::none;
-        if (cause_ != stop_cause::lost) next = std::min(renew_at_, valid_until_);
+        if (cause_ != stop_cause::lost) next = valid_until_;
         if (cause_ == stop_cause::none) next = std::min(next, hold_until_);
     }
     if (fire) stop_.request_stop();
     return next;
+}
+
+time_point task_attempt::keep(time_point now) {
+    const time_point deadline = expire(now);
+    {
+        const std::unique_lock guard(mutex_, std::try_to_lock);
+        if (!guard || stage_ != stage::running || cause_ == stop_cause::lost) return deadline;
+        if (now < renew_at_) return std::min(deadline, renew_at_);
+    }
+    const auto found = ask_to_renew();
+    {
+        const std::scoped_lock guard(mutex_);
+        // The handler may have returned meanwhile: then the row's fence decides.
+        if (stage_ != stage::running || cause_ == stop_cause::lost) return time_point::max();
+        take_renewal(found, now);
+    }
+    const time_point next = expire(now);
+    const std::scoped_lock guard(mutex_);
+    return cause_ == stop_cause::lost ? time_point::max() : std::min(next, renew_at_);
 }
 
 void task_attempt::end(handler_end how) {

@@ -67,9 +67,12 @@ public:
     void note_progress(double fraction, std::string_view note);
     [[nodiscard]] result<std::string> output(std::string_view place);
 
-    /// While the handler runs: renews when it is time, and fires the stop token when the lease is
-    /// over, the row was taken, somebody cancelled, or max_hold has passed. Answers when to call it
-    /// again.
+    /// While the handler runs: fires the stop token when the lease is over, or max_hold has passed.
+    /// Answers when to call it again. Asks nobody.
+    [[nodiscard]] time_point expire(time_point now);
+
+    /// The same, and renews when it is time: also fires if the row was taken, or somebody cancelled.
+    /// Blocks: one request to the database.
     [[nodiscard]] time_point keep(time_point now);
 
     /// Fires the stop token.
@@ -99,7 +102,8 @@ private:
     [[nodiscard]] task_table::report report() const;
     [[nodiscard]] time_point expiry(time_point sent) const;
     void stop_for(stop_cause why);
-    void renew(time_point now);
+    [[nodiscard]] result<renewal> ask_to_renew();
+    void take_renewal(const result<renewal>& found, time_point sent);
     [[nodiscard]] step_result publish_step(time_point now);
     [[nodiscard]] step_result move_step(time_point now);
     [[nodiscard]] step_result finish_step(time_point now);

@@ -147,8 +147,8 @@ public:
     task_runner(const task_runner&) = delete;
     task_runner& operator=(const task_runner&) = delete;
 
-    /// Starts its threads: `concurrency` that run handlers, and one that renews leases, rescues
-    /// the tasks of dead workers and submits recurring tasks.
+    /// Starts its threads: `concurrency` that run handlers, one that renews leases, rescues the
+    /// tasks of dead workers and submits recurring tasks, and one that fires stop tokens in time.
     void start();
 
     /// Claims nothing more. Blocks: until what runs has ended, at most that long; returns whether
