@@ -3,10 +3,13 @@
 // postgresql://[user[:password]@]host[:5432][,host…]/database[?options] is a database of a
 // PostgreSQL server. With host=/directory and no host it is the server's unix socket.
 #include "driver/postgresql/postgresql_database.hpp"
+#include "driver/postgresql/postgresql_dialect.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/postgresql_url.hpp"
+#include "open/task_databases.hpp"
 #include "open/url_options.hpp"
+#include "tasks/task_table.hpp"
 
 #include <holdfast/engine/span_text.hpp>
 
@@ -159,6 +162,16 @@ result<opened_engine> open_postgresql(const url& where, const client_options& op
         std::make_unique<postgresql::postgresql_database>(std::move(*read), *options.time);
     return opened_engine{std::make_shared<sql::sql_lease_store>(std::move(database), *options.time),
                          nullptr};
+}
+
+result<task_store> open_postgresql_tasks(const url& where, const task_store_options& options) {
+    auto read = read_postgresql_url(where);
+    if (!read) return std::unexpected(std::move(read.error()));
+    auto database = std::make_unique<postgresql::postgresql_database>(
+        std::move(*read), *options.time,
+        task_statements(postgresql::postgresql_dialect(), writers::together));
+    return task_store(
+        std::make_shared<task_table>(std::move(database), writers::together, options));
 }
 
 }  // namespace holdfast::detail

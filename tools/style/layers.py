@@ -15,7 +15,7 @@ LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
            "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
            "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
-           "src/resp", "src/traffic")
+           "src/resp", "src/tasks", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -35,6 +35,7 @@ LAYERS = {
     "src/traffic": (*BASE, "src/command"),
     "src/cache": (*BASE, "src/command"),
     "src/push": (*BASE, "src/command"),
+    "src/tasks": (*BASE, "src/lease/tables"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,

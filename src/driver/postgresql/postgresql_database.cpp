@@ -7,11 +7,15 @@
 
 namespace holdfast::postgresql {
 
-postgresql_database::postgresql_database(postgresql_options options, clock& time)
-    : options_(std::move(options)), clock_(time), listener_(options_) {}
+postgresql_database::postgresql_database(postgresql_options options, clock& time,
+                                         std::vector<std::string> further)
+    : options_(std::move(options)),
+      clock_(time),
+      further_(std::move(further)),
+      listener_(options_) {}
 
 std::unique_ptr<sql::connection> postgresql_database::make_connection() {
-    return std::make_unique<postgresql_connection>(options_, clock_);
+    return std::make_unique<postgresql_connection>(options_, clock_, further_);
 }
 
 result<void> postgresql_database::hear(const sql::listener_id& whose, time_point give_up) {

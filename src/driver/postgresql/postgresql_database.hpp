@@ -5,13 +5,17 @@
 #include "driver/postgresql/postgresql_options.hpp"
 #include "lease/tables/sql_database.hpp"
 
+#include <string>
+#include <vector>
+
 /// A PostgreSQL database as the SQL family uses it: several connections, and one that listens.
 namespace holdfast::postgresql {
 
 class postgresql_database final : public sql::database {
 public:
-    /// Does no I/O.
-    postgresql_database(postgresql_options options, clock& time);
+    /// Does no I/O. `further` are statements of its connections besides those of the leases.
+    postgresql_database(postgresql_options options, clock& time,
+                        std::vector<std::string> further = {});
 
     [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override;
     [[nodiscard]] std::size_t most_connections() const noexcept override {
@@ -24,6 +28,7 @@ public:
 private:
     const postgresql_options options_;
     clock& clock_;
+    const std::vector<std::string> further_;
     postgresql_listener listener_;
 };
 
