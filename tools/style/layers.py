@@ -13,9 +13,9 @@ from .tree import Finding, line_of
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
-           "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
-           "src/resp", "src/traffic")
+           "src/cache", "src/driver/memory", "src/driver/mysql", "src/driver/postgresql",
+           "src/driver/redis", "src/driver/sqlite", "src/lock", "src/net", "src/open",
+           "src/process", "src/push", "src/resp", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -29,6 +29,7 @@ LAYERS = {
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
     "src/driver/postgresql": (*BASE, "src/lease/tables"),
+    "src/driver/mysql": (*BASE, "src/lease/tables"),
     "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
     "src/net": BASE,
@@ -52,6 +53,7 @@ OUTSIDE = {
     "CLI/": ("apps/holdfast", "sim"),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
     "libpq-fe.h": ("src/driver/postgresql", "apps/holdfast"),
+    "mysql.h": ("src/driver/mysql", "apps/holdfast"),
     "lauxlib.h": ("src/driver/memory",),
     "lua.h": ("src/driver/memory",),
     "lualib.h": ("src/driver/memory",),

@@ -131,6 +131,11 @@ result<findings> examine(const doctor_options& options) {
 #ifdef HOLDFAST_APP_POSTGRESQL
     if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
 #endif
+#ifdef HOLDFAST_APP_MYSQL
+    if (where->scheme == "mysql" || where->scheme == "mariadb") {
+        append(found, examine_mysql(*where));
+    }
+#endif
     return found;
 }
 
