@@ -3,6 +3,8 @@
 // mysql://[user[:password]@]host[:3306][,host…]/database[?options] is a database of a MariaDB or
 // MySQL server. With socket=/path and no host it is the server's unix socket.
 #include "driver/mysql/mysql_database.hpp"
+#include "driver/mysql/mysql_session.hpp"
+#include "lease/sessions/session_lease_store.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/mysql_url.hpp"
@@ -56,6 +58,7 @@ result<void> read_mysql_tls(url& rest, mysql_options& out) {
 
 result<void> read_mysql_use(url& rest, mysql_options& out) {
     auto read = take_connections(rest, out.connections);
+    if (read) read = take_mode(rest, out.session_locks);
     if (read) read = take_switch(rest, "create", out.create);
     if (read) read = take_time(rest, "statement_timeout", out.statement_timeout);
     if (read) read = take_time(rest, "connect_timeout", out.connect_timeout);
@@ -65,11 +68,20 @@ result<void> read_mysql_use(url& rest, mysql_options& out) {
 }  // namespace
 
 result<mysql_options> read_mysql_url(const url& where) {
-    constexpr std::array<std::string_view, 13> known{
-        "socket",           "user",     "port",        "password_file",
-        "password_env",     "sslmode",  "ca_file",     "create",
-        "certificate_file", "key_file", "connections", "statement_timeout",
-        "connect_timeout"};
+    constexpr std::array<std::string_view, 14> known{"mode",
+                                                     "socket",
+                                                     "user",
+                                                     "port",
+                                                     "password_file",
+                                                     "password_env",
+                                                     "sslmode",
+                                                     "ca_file",
+                                                     "create",
+                                                     "certificate_file",
+                                                     "key_file",
+                                                     "connections",
+                                                     "statement_timeout",
+                                                     "connect_timeout"};
     if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     mysql_options out;
     url rest = where;
@@ -86,6 +98,13 @@ result<mysql_options> read_mysql_url(const url& where) {
 result<opened_engine> open_mysql(const url& where, const client_options& options) {
     auto read = read_mysql_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
+    if (read->session_locks) {
+        const session::session_options use{.connections = read->connections,
+                                           .label = mysql::label_of(*read)};
+        const auto make = [at = *read] { return std::make_unique<mysql::mysql_session>(at); };
+        return opened_engine{
+            std::make_shared<session::session_lease_store>(make, use, *options.time), nullptr};
+    }
     auto database = std::make_unique<mysql::mysql_database>(std::move(*read), *options.time);
     return opened_engine{std::make_shared<sql::sql_lease_store>(std::move(database), *options.time),
                          nullptr};

@@ -3,6 +3,8 @@
 // postgresql://[user[:password]@]host[:5432][,host…]/database[?options] is a database of a
 // PostgreSQL server. With host=/directory and no host it is the server's unix socket.
 #include "driver/postgresql/postgresql_database.hpp"
+#include "driver/postgresql/postgresql_session.hpp"
+#include "lease/sessions/session_lease_store.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/postgresql_url.hpp"
@@ -64,6 +66,7 @@ result<void> read_use(url& rest, postgresql_options& out) {
         out.pooler_keeps_session = true;
     }
     auto read = take_connections(rest, out.connections);
+    if (read) read = take_mode(rest, out.session_locks);
     if (read) read = take_switch(rest, "create", out.create);
     if (read) read = take_time(rest, "statement_timeout", out.statement_timeout);
     if (read) read = take_time(rest, "connect_timeout", out.connect_timeout);
@@ -73,14 +76,13 @@ result<void> read_use(url& rest, postgresql_options& out) {
 }  // namespace
 
 result<postgresql_options> read_postgresql_url(const url& where) {
-    constexpr std::array<std::string_view, 15> known{"host",           "user",
-                                                     "port",           "password_file",
-                                                     "password_env",   "sslmode",
-                                                     "ca_file",        "certificate_file",
-                                                     "key_file",       "connections",
-                                                     "schema",         "create",
-                                                     "pooler",         "statement_timeout",
-                                                     "connect_timeout"};
+    constexpr std::array<std::string_view, 16> known{
+        "mode",           "host",          "user",
+        "port",           "password_file", "password_env",
+        "sslmode",        "ca_file",       "certificate_file",
+        "key_file",       "connections",   "schema",
+        "create",         "pooler",        "statement_timeout",
+        "connect_timeout"};
     if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     postgresql_options out;
     url rest = where;
@@ -96,6 +98,15 @@ result<postgresql_options> read_postgresql_url(const url& where) {
 result<opened_engine> open_postgresql(const url& where, const client_options& options) {
     auto read = read_postgresql_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
+    if (read->session_locks) {
+        const session::session_options use{.connections = read->connections,
+                                           .label = postgresql::label_of(*read)};
+        const auto make = [at = *read] {
+            return std::make_unique<postgresql::postgresql_session>(at);
+        };
+        return opened_engine{
+            std::make_shared<session::session_lease_store>(make, use, *options.time), nullptr};
+    }
     auto database =
         std::make_unique<postgresql::postgresql_database>(std::move(*read), *options.time);
     return opened_engine{std::make_shared<sql::sql_lease_store>(std::move(database), *options.time),

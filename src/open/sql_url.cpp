@@ -83,6 +83,14 @@ result<void> take_connections(url& rest, std::size_t& out) {
     return wrong_option("connections", "how many there may be, from 1 to 1000");
 }
 
+result<void> take_mode(url& rest, bool& session) {
+    const auto text = take_option(rest, "mode");
+    if (!text) return {};
+    if (*text != "row" && *text != "session") return wrong_option("mode", "row or session");
+    session = *text == "session";
+    return {};
+}
+
 result<void> take_switch(url& rest, std::string_view name, bool& out) {
     const auto text = take_option(rest, name);
     if (!text) return {};

@@ -32,6 +32,9 @@ namespace holdfast::detail {
 
 [[nodiscard]] result<void> take_connections(url& rest, std::size_t& out);
 
+/// mode: row or session. True if it is session.
+[[nodiscard]] result<void> take_mode(url& rest, bool& session);
+
 /// on or off.
 [[nodiscard]] result<void> take_switch(url& rest, std::string_view name, bool& out);
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -46,6 +47,17 @@ void copy_for_mysql(const std::filesystem::path& from, const std::filesystem::pa
     std::filesystem::copy_file(from, to);
     std::filesystem::permissions(to, std::filesystem::perms::owner_read);
     give_to_mysql(to);
+}
+
+bool all_threads_stopped(pid_t of) {
+    const auto tasks = "/proc/" + std::to_string(of) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+        std::ifstream file(task.path() / "stat");
+        const std::string stat{std::istreambuf_iterator<char>(file), {}};
+        const std::size_t end = stat.rfind(')');
+        if (end == std::string::npos || stat.substr(end + 2, 1) != "T") return false;
+    }
+    return true;
 }
 
 // Small files, so that a server is made and started quickly.
@@ -135,8 +147,10 @@ void mariadb_server::kill() {
     process_->kill();
 }
 
+// One of its threads takes the signal and stops the others, once it runs.
 void mariadb_server::pause() {
     process_->signal(SIGSTOP);
+    wait_for("MariaDB to stand still", [&] { return all_threads_stopped(process_->pid()); });
 }
 
 void mariadb_server::resume() {

@@ -27,6 +27,8 @@ struct mysql_options {
     std::string ca_file{};  ///< Empty: the system's certificates.
     std::string certificate_file{};
     std::string key_file{};
+    /// Leases are locks of sessions (src/lease/sessions), not rows: no tables, no fence.
+    bool session_locks = false;
     /// Make the tables if they are not there.
     bool create = true;
     /// So many connections at most, besides one that listens once something waits. A server allows
