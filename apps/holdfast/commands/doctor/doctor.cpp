@@ -203,6 +203,11 @@ result<findings> examine_engine(const std::string& text) {
 #ifdef HOLDFAST_APP_POSTGRESQL
     if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
 #endif
+#ifdef HOLDFAST_APP_MYSQL
+    if (where->scheme == "mysql" || where->scheme == "mariadb") {
+        append(found, examine_mysql(*where));
+    }
+#endif
     return found;
 }
 

@@ -36,6 +36,9 @@ struct trial_plan {
 /// The PostgreSQL server behind the URL.
 [[nodiscard]] findings examine_postgresql(const url& where);
 
+/// The MariaDB or MySQL server behind the URL.
+[[nodiscard]] findings examine_mysql(const url& where);
+
 /// What keeps the file of sqlite: from being used, if something does: a lease need not be tried.
 /// Requires: the path is absolute, and this process has the file not open: closing it here would
 /// drop SQLite's locks. So also the next.

@@ -37,7 +37,9 @@ std::string fix_for(const error& why, const trial_plan& plan) {
     if (plan.in_a_file) {
         return why.code == errc::denied ? "let this user write the file and its directory" : "";
     }
-    if (plan.where.starts_with("postgres")) return "";  // the engine says itself what to do
+    for (const std::string_view says_itself : {"postgres", "mysql", "mariadb"}) {
+        if (plan.where.starts_with(says_itself)) return "";
+    }
     if (is_forbidden(why)) {
         return "give the user the permissions of docs/guide/redis.md, or fix the password";
     }
