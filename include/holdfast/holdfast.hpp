@@ -14,6 +14,7 @@
 #include <holdfast/error.hpp>
 #include <holdfast/guarded_write.hpp>
 #include <holdfast/latch.hpp>
+#include <holdfast/leaderboard.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_set.hpp>
 #include <holdfast/lease_token.hpp>

@@ -39,6 +39,12 @@ inline constexpr std::string_view cache_pending = "cache_pending";
 inline constexpr std::string_view cache_changes = "cache_changes";
 inline constexpr std::string_view bloom = "bloom";
 inline constexpr std::string_view user_sessions = "user_sessions";
+inline constexpr std::string_view board_players = "board_players";
+inline constexpr std::string_view board_members = "board_members";
+inline constexpr std::string_view board_scores = "board_scores";
+inline constexpr std::string_view board_map = "board_map";
+inline constexpr std::string_view board_pending = "board_pending";
+inline constexpr std::string_view board_taken = "board_taken";
 }  // namespace kept
 
 /// A Redis key put together without an allocation. What does not fit is cut off: it is longer than
