@@ -45,6 +45,9 @@ inline constexpr std::string_view board_scores = "board_scores";
 inline constexpr std::string_view board_map = "board_map";
 inline constexpr std::string_view board_pending = "board_pending";
 inline constexpr std::string_view board_taken = "board_taken";
+inline constexpr std::string_view channel_stream = "channel_stream";
+inline constexpr std::string_view leaky_list = "leaky_list";
+inline constexpr std::string_view leaky_state = "leaky_state";
 }  // namespace kept
 
 /// A Redis key put together without an allocation. What does not fit is cut off: it is longer than
