@@ -51,7 +51,7 @@ LAYERS = {
 OUTSIDE = {
     "boost/asio": ("include", "apps/holdfast", "src/net"),
     "boost/beast": ("apps/holdfast", "src/net"),
-    "boost/json": ("apps/holdfast",),
+    "boost/json": ("include", "apps/holdfast"),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
