@@ -12,11 +12,11 @@ from .tree import Finding, line_of
 # the public headers. The most specific directory that contains a file is the one that counts.
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
-LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/sessions",
-           "src/lease/tables", "src/cache", "src/driver/memory", "src/driver/mysql",
-           "src/driver/postgresql", "src/driver/redis", "src/driver/sqlite", "src/lock",
-           "src/net", "src/open", "src/process", "src/push", "src/resp", "src/tasks",
-           "src/traffic")
+LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
+           "src/lease/sessions", "src/lease/tables", "src/cache", "src/driver/etcd",
+           "src/driver/memory", "src/driver/mysql", "src/driver/postgresql", "src/driver/redis",
+           "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
+           "src/resp", "src/tasks", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -27,6 +27,8 @@ LAYERS = {
     "src/lease/quorum": LEASES,
     "src/lease/sessions": (*LEASES, "src/lease/tables"),
     "src/lease/tables": LEASES,
+    "src/lease/ordered": BASE,
+    "src/driver/etcd": (*BASE, "src/lease/ordered"),
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
@@ -54,6 +56,7 @@ OUTSIDE = {
     "boost/json": ("include", "apps/holdfast"),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
+    "grpcpp/": ("src/driver/etcd",),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
     "libpq-fe.h": ("src/driver/postgresql", "apps/holdfast"),
     "mysql.h": ("src/driver/mysql", "apps/holdfast"),

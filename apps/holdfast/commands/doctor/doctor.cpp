@@ -208,6 +208,9 @@ result<findings> examine_engine(const std::string& text) {
         append(found, examine_mysql(*where));
     }
 #endif
+#ifdef HOLDFAST_APP_ETCD
+    if (where->scheme.starts_with("etcd")) append(found, examine_etcd(*where));
+#endif
     return found;
 }
 

@@ -38,6 +38,8 @@ struct trial_plan {
 
 /// The MariaDB or MySQL server behind the URL.
 [[nodiscard]] findings examine_mysql(const url& where);
+/// Each server of the etcd cluster behind the URL.
+[[nodiscard]] findings examine_etcd(const url& where);
 
 /// What keeps the file of sqlite: from being used, if something does: a lease need not be tried.
 /// Requires: the path is absolute, and this process has the file not open: closing it here would
