@@ -19,8 +19,8 @@ TEST(name_keys, tell_the_entries_of_a_name_from_those_below_it) {
     EXPECT_EQ(keys.name_of("holdfast/a/0f"), "a");
     EXPECT_EQ(keys.name_of("holdfast/a/b/0f"), "a/b");
     EXPECT_EQ(keys.name_of("holdfast/a//0f"), "a/");
-    for (const char* const none : {"holdfast/a/settings", "holdfast/0f", "holdfast", "", "other/a/0f",
-                                   "holdfast.evicted/a/0f", "holdfast/a/"}) {
+    for (const char* const none : {"holdfast/a/settings", "holdfast/0f", "holdfast", "",
+                                   "other/a/0f", "holdfast.evicted/a/0f", "holdfast/a/"}) {
         EXPECT_EQ(keys.name_of(none), std::nullopt) << none;
     }
 }

@@ -88,8 +88,8 @@ TEST(queue_order, takes_the_lock_of_another_program_for_an_exclusive_one) {
     const queue_order queue(entries);
     EXPECT_FALSE(queue.has_room_for(sharing));
     EXPECT_FALSE(queue.has_room_for(permits(1, 9)));
-    const auto info = describe("job", queue, [](std::int64_t) { return std::nullopt; },
-                               with_queue::yes);
+    const auto info =
+        describe("job", queue, [](std::int64_t) { return std::nullopt; }, with_queue::yes);
     ASSERT_EQ(info.holders.size(), 1U);
     EXPECT_EQ(info.holders[0].client, "");
 }
@@ -103,17 +103,16 @@ TEST(queue_order, never_takes_the_name_from_one_that_holds_it) {
         const bool counts = chance() % 2 == 0;
         for (std::uint64_t step = 1; step < 30; ++step) {
             if (chance() % 3 == 0 && !entries.empty()) {
-                const auto gone = entries.begin() + static_cast<std::ptrdiff_t>(chance() % entries.size());
+                const auto gone =
+                    entries.begin() + static_cast<std::ptrdiff_t>(chance() % entries.size());
                 std::erase(held, gone->key);
                 entries.erase(gone);
             } else {
-                const lease_mode mode = counts ? permits(1 + chance() % 3, 3)
+                const lease_mode mode = counts              ? permits(1 + chance() % 3, 3)
                                         : chance() % 2 == 0 ? sharing
                                                             : exclusive;
-                entries.push_back({.key = std::to_string(step),
-                                   .owner = "o",
-                                   .mode = mode,
-                                   .position = step});
+                entries.push_back(
+                    {.key = std::to_string(step), .owner = "o", .mode = mode, .position = step});
             }
             const queue_order queue(entries);
             std::vector<std::string> now;

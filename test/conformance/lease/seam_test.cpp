@@ -13,7 +13,7 @@ namespace {
 TEST_P(lease_seam, can_do_all_that_is_promised_of_it) {
     const std::string& name = GetParam().name;
     const bool votes = name == "quorum" || name == "redlock";
-    const bool tables = name == "sqlite" || name == "postgresql";
+    const bool tables = name == "sqlite" || name == "postgresql" || name == "mysql";
     const bool entries = name == "etcd";
     const bool commands = !votes && !tables && !entries;  // anything that speaks Redis commands
     const capabilities can = one.store().can();

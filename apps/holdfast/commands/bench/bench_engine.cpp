@@ -40,8 +40,11 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
     if (allowed == breadth::all) {
         schemes.emplace_back("redlock");
         schemes.emplace_back("postgresql");
+        schemes.emplace_back("mysql");
         schemes.emplace_back("etcd");
-        more += ", redlock: (five of its own), postgresql://host/database, etcd://host";
+        more +=
+            ", redlock: (five of its own), postgresql://host/database, mysql://host/database, "
+            "etcd://host";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();
     const std::string why = known ? std::string("such a URL cannot be measured")
@@ -144,8 +147,8 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
     } else if (where->scheme == "sqlite" && allowed != breadth::redis_and_memory) {
         done = use_file(made, *where);
     }
-    const bool database =
-        where->scheme.starts_with("postgres") || where->scheme.starts_with("etcd");
+    const bool database = where->scheme.starts_with("postgres") || where->scheme == "mysql" ||
+                          where->scheme == "mariadb" || where->scheme.starts_with("etcd");
     if (database && allowed == breadth::all) {
         made.of = kind::database;
         done = {};
