@@ -96,7 +96,7 @@ TEST(queue_order, takes_the_lock_of_another_program_for_an_exclusive_one) {
 
 // Whoever held the name holds it still, whatever goes or comes: the proof needs nothing else.
 TEST(queue_order, never_takes_the_name_from_one_that_holds_it) {
-    std::mt19937 chance(7);
+    std::mt19937 chance(7);  // style: allow chance, because a seed must do the same again
     for (int round = 0; round < 300; ++round) {
         std::vector<queue_entry> entries;
         std::vector<std::string> held;
