@@ -108,9 +108,10 @@ TEST(queue_order, never_takes_the_name_from_one_that_holds_it) {
                 std::erase(held, gone->key);
                 entries.erase(gone);
             } else {
-                const lease_mode mode = counts              ? permits(1 + chance() % 3, 3)
-                                        : chance() % 2 == 0 ? sharing
-                                                            : exclusive;
+                const lease_mode mode =
+                    counts              ? permits(static_cast<std::uint32_t>(1 + chance() % 3), 3)
+                    : chance() % 2 == 0 ? sharing
+                                        : exclusive;
                 entries.push_back(
                     {.key = std::to_string(step), .owner = "o", .mode = mode, .position = step});
             }
