@@ -48,7 +48,11 @@ public:
 private:
     // Handlers.
     void work();
-    [[nodiscard]] bool work_once();
+    enum class found : std::uint8_t { work, nothing, trouble };
+    [[nodiscard]] found work_once();
+    [[nodiscard]] found work_on(const std::string& queue);
+    enum class claim_outcome : std::uint8_t { refused, failed, claimed };
+    [[nodiscard]] task_outcome process_one(std::string_view id, claim_outcome& how);
     [[nodiscard]] task_outcome run_claimed(active_task& task);
     [[nodiscard]] std::optional<task_outcome> take_lock(std::string_view id,
                                                         std::optional<lease>& out);
