@@ -2,6 +2,7 @@
 #include "driver/postgresql/postgresql_database.hpp"
 
 #include "driver/postgresql/postgresql_connection.hpp"
+#include "driver/postgresql/postgresql_listener.hpp"
 
 #include <utility>
 
@@ -12,7 +13,7 @@ postgresql_database::postgresql_database(postgresql_options options, clock& time
     : options_(std::move(options)),
       clock_(time),
       further_(std::move(further)),
-      listener_(options_) {}
+      listener_(std::make_unique<postgresql_listener>(options_)) {}
 
 std::unique_ptr<sql::connection> postgresql_database::make_connection() {
     return std::make_unique<postgresql_connection>(options_, clock_, further_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "driver/postgresql/postgresql_listener.hpp"
 #include "driver/postgresql/postgresql_options.hpp"
+#include "lease/tables/listener_thread.hpp"
 #include "lease/tables/sql_database.hpp"
 
 #include <string>
@@ -29,7 +29,7 @@ private:
     const postgresql_options options_;
     clock& clock_;
     const std::vector<std::string> further_;
-    postgresql_listener listener_;
+    sql::listener_thread listener_;
 };
 
 }  // namespace holdfast::postgresql
