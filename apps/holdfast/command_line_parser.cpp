@@ -78,6 +78,10 @@ void furnish(house& all) {
     add_lock(top, all.all);
     add_limit(top, all.all);
     add_once(top, all.all);
+    add_cache(top, all.all);
+    add_session(top, all.all);
+    add_board(top, all.all);
+    add_channel(top, all.all);
     add_doctor(top, all.all);
     add_schema(top, all.all);
     add_top(top, all.all);
