@@ -13,9 +13,12 @@ export CCACHE_NOHASHDIR ?= 1
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Where `make run` serves the embedded engine to redis-cli; off: nowhere.
+REDIS_PORT ?= 6390
+
 .PHONY: run
 run: build  ## Build, start live push on the embedded engine, and print its URL
-	build/release/holdfast serve
+	build/release/holdfast serve --redis-port $(REDIS_PORT)
 
 .PHONY: build
 build:  ## Build the release binary, build/release/holdfast, and what is installed with it

@@ -103,6 +103,12 @@ void consumer_plan::adopt_epoch(room_work& work, const room_view& seen) {
     }
 }
 
+void consumer_plan::count_skipped(const std::string& room) {
+    ++counts_.skipped;
+    counts_.board.add(room, &room_figures::skipped);
+    say(log_level::info, fmt::format("Room in cooldown, skipping: {}", room));
+}
+
 void consumer_plan::skip_in_cooldown(const std::string& room, room_work& work) {
     std::deque<queue_entry> left;
     for (queue_entry& entry : work.entries) {
@@ -110,8 +116,7 @@ void consumer_plan::skip_in_cooldown(const std::string& room, room_work& work) {
             left.push_back(std::move(entry));
             continue;
         }
-        ++counts_.skipped;
-        say(log_level::info, fmt::format("Room in cooldown, skipping: {}", room));
+        count_skipped(room);
         finish(entry);
     }
     work.entries = std::move(left);
@@ -121,6 +126,7 @@ void consumer_plan::skip_in_cooldown(const std::string& room, room_work& work) {
 void consumer_plan::announce_deferred(const std::string& room, room_work& work) {
     for (; work.announced < work.entries.size(); ++work.announced) {
         ++counts_.deferred;
+        counts_.board.add(room, &room_figures::deferred);
         say(log_level::info, fmt::format("Room in cooldown, deferred: {}", room));
     }
     work.deferred = true;
@@ -140,8 +146,7 @@ consumer_plan::verdict consumer_plan::looked(const std::string& room, const room
         // A later one has overtaken them, and said so in its frame.
         for (const queue_entry& entry : work.entries) {
             if (entry.last > seen.cursor) continue;
-            ++counts_.skipped;
-            say(log_level::info, fmt::format("Room in cooldown, skipping: {}", room));
+            count_skipped(room);
         }
     }
     drop_passed(work, seen.cursor, false);
@@ -178,6 +183,7 @@ void consumer_plan::lock_busy(const std::string& room, time_point now) {
     if (at == rooms_.end()) return;
     if (!at->second.busy_told) {
         ++counts_.contended;
+        counts_.board.add(room, &room_figures::contended);
         say(log_level::info, fmt::format("Another consumer is processing room: {}", room));
         at->second.busy_told = true;
     }
@@ -227,6 +233,9 @@ consumer_plan::next_step consumer_plan::broadcast(const std::string& room,
         ++counts_.broadcasts;
         counts_.broadcast_messages += answer.count;
         counts_.queue_us += answer.waited_ms * 1000;
+        counts_.board.add(room, &room_figures::frames);
+        counts_.board.add(room, &room_figures::sent, answer.count);
+        counts_.board.add(room, &room_figures::wait_ms, answer.waited_ms);
         say(log_level::info, fmt::format("Message distributed: sent={}", answer.viewers));
     }
     drop_passed(work, answer.cursor, true);
@@ -252,6 +261,7 @@ void consumer_plan::lock_released(const std::string& room) {
 
 void consumer_plan::failed(const std::string& room, std::string_view why, time_point now) {
     ++counts_.broadcast_failures;
+    counts_.board.add(room, &room_figures::failures);
     say(log_level::error, fmt::format("Broadcast failed: {}", why));
     if (const auto at = rooms_.find(room); at != rooms_.end()) retry(at->second, now);
 }

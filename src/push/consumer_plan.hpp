@@ -115,6 +115,7 @@ private:
     void finish(queue_entry& entry);
     void drop_passed(room_work& work, std::uint64_t cursor, bool acknowledged);
     void adopt_epoch(room_work& work, const room_view& seen);
+    void count_skipped(const std::string& room);
     void skip_in_cooldown(const std::string& room, room_work& work);
     void announce_deferred(const std::string& room, room_work& work);
     void defer(const std::string& room, room_work& work, std::int64_t cooldown_ms, time_point now);

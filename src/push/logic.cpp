@@ -105,6 +105,8 @@ send_result logic::impl::to_result(std::string room, std::vector<std::string> id
         ++counts_->posts;
         counts_->duplicates += duplicates;
         counts_->messages += ids.size() - duplicates;
+        counts_->board.add(taken.room, &room_figures::duplicates, duplicates);
+        counts_->board.add(taken.room, &room_figures::messages, ids.size() - duplicates);
     }
     return taken;
 }
@@ -189,6 +191,7 @@ result<std::optional<room_state>> logic::room(std::string_view name) {
                      .rate = static_cast<double>(count_at(all, 6)),
                      .mode = policy_of(s, name).mode,
                      .cooldown_left = std::chrono::milliseconds(count_at(all, 0)),
+                     .cooldown_endless = all[0].number() == -1,
                      .fence = parse_number(all[5].text()).value_or(0)};
     if (state.epoch.empty() && state.viewers == 0) return std::optional<room_state>();
     const auto lock = impl_->hf().inspect(keys.lock());
@@ -196,9 +199,19 @@ result<std::optional<room_state>> logic::room(std::string_view name) {
     if (*lock && (*lock)->held()) {
         state.locked = true;
         state.holder = (*lock)->holders.front().client;
+        state.lock_left = (*lock)->remaining;
+        state.waiters = (*lock)->waiters;
         if ((*lock)->fence.value != 0) state.fence = (*lock)->fence.value;
     }
     return state;
+}
+
+result<bool> logic::clear_cooldown(std::string_view room) {
+    const settings& s = impl_->values();
+    if (auto fault = find_room_fault(room, s)) return fail(errc::invalid_argument, fault->detail);
+    const auto answered = impl_->ask(owned_call({"DEL", room_keys(s, room).cooldown()}));
+    if (!answered) return std::unexpected(answered.error());
+    return answered->number() > 0;
 }
 
 result<history_page> logic::history(std::string_view room, std::uint64_t after, std::size_t limit) {

@@ -280,6 +280,7 @@ void viewers::impl::give(member& m, const shared_frame& f) {
     const std::uint64_t merged = c.queue.merged();
     const outbox::outcome how = c.queue.put(rest);
     counts_.shed += c.queue.shed() - shed;
+    counts_.board.add(f->room(), &room_figures::shed, c.queue.shed() - shed);
     counts_.frames_merged += c.queue.merged() - merged;
     ++counts_.frames_out;
     counts_.messages_out += rest->messages().size();

@@ -59,11 +59,16 @@ class Redis:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-             "--dir", self.directory, *options],
-            stdout=subprocess.DEVNULL)
+        self.options = options
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL)
         wait_until(self.answers, "redis-server starts")
+
+    def command(self):
+        return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                "--dir", self.directory, *self.options]
 
     def answers(self):
         return self.cli("PING").stdout.strip() in ("PONG", "NOAUTH Authentication required.")
@@ -85,6 +90,43 @@ class Redis:
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Sentinel(Redis):
+    """Watches a master of ours with a replica, and promotes that one within a second or two."""
+
+    def __init__(self):
+        self.master = Redis()
+        self.replica = Redis("--replicaof", "127.0.0.1", str(self.master.port),
+                             "--repl-diskless-sync-delay", "0")
+        wait_until(lambda: "state=online" in self.master.cli("INFO", "replication").stdout,
+                   "the replica is in sync")
+        super().__init__()
+        wait_until(lambda: "slaves=1" in self.cli("INFO", "sentinel").stdout,
+                   "the sentinel knows the replica")
+
+    def command(self):
+        file = Path(self.directory) / "sentinel.conf"
+        file.write_text(f"sentinel monitor m 127.0.0.1 {self.master.port} 1\n"
+                        "sentinel down-after-milliseconds m 500\n"
+                        "sentinel failover-timeout m 3000\n", encoding="ascii")
+        return ["redis-server", str(file), "--port", str(self.port), "--bind", "127.0.0.1",
+                "--dir", self.directory, "--sentinel"]
+
+    @property
+    def url(self):
+        return f"redis-sentinel://127.0.0.1:{self.port}/m"
+
+    def fail_over(self):
+        """The master dies when its replica has everything."""
+        self.master.fail()
+        wait_until(lambda: "role:master" in self.replica.cli("INFO", "replication").stdout,
+                   "the replica is promoted")
+
+    def close(self):
+        super().close()
+        self.replica.close()
+        self.master.close()
 
 
 class Sqlite:

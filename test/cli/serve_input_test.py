@@ -6,6 +6,7 @@
 """
 
 import json
+import re
 import resource
 import signal
 import socket
@@ -166,12 +167,20 @@ class ServeInput(ground.Case):
 
     def test_the_page_of_a_room_allows_nothing_that_it_does_not_need(self):
         service = self.service()
-        status, answer = service.curl("", "-i")
-        self.assertEqual(status, 200)
-        self.assertIn("Content-Security-Policy: default-src 'none'; script-src 'self'", answer)
-        self.assertNotIn("<script>", answer)
-        for path in ("room.js", "room.css"):
-            self.assertEqual(service.curl(path)[0], 200)
+        for page in ("", "room/video_123", "ops"):
+            status, answer = service.curl(page, "-i")
+            self.assertEqual(status, 200)
+            self.assertIn("Content-Security-Policy: default-src 'none'; script-src 'self'", answer)
+            self.assertIn("X-Content-Type-Options: nosniff", answer)
+            self.assertNotIn("<script>", answer)
+            tag = re.search(r"ETag: (\S+)", answer)[1]
+            self.assertEqual(service.curl(page, "-H", f"If-None-Match: {tag}"), (304, ""))
+        parts = ["room/r", "web/base.css", "web/room.css", "web/api.js", "web/stage.js",
+                 "web/room.js", "web/icon.svg"]
+        answers = [service.curl(path) for path in parts]
+        self.assertEqual([status for status, _ in answers], [200] * len(parts))
+        self.assertLessEqual(sum(len(body.encode()) for _, body in answers), 60_000)
+        self.assertEqual(service.curl("room/")[0], 404)
         self.assertIn("/logic/send", json.loads(service.curl("openapi.json")[1])["paths"])
 
     def test_a_slow_request_ends_by_the_deadline_while_others_are_answered(self):

@@ -9,14 +9,14 @@ import signal
 import threading
 
 import ground
-from ground import Redis, wait_until
+from ground import Redis, Sentinel, wait_until
 from push_client import Service, Viewer, resume, until
 
 
 class ServeProcesses(ground.Case):
     def setUp(self):
         self.redis = Redis()
-        self.addCleanup(self.redis.close)
+        self.addCleanup(lambda: self.redis.close())
 
     def service(self, role, *words):
         made = Service("--engine", self.redis.url, "--role", role, "--lock-life", "1s",
@@ -153,6 +153,36 @@ class ServeProcesses(ground.Case):
         self.redis.cli("CLIENT", "KILL", "TYPE", "pubsub")
         wait_until(lambda: service.send("r", "after", messageId="a")[0] == 200, "it is back")
         viewer.wait_contents(["before", "after"])
+
+    def expect_nothing_missing_after(self, fault):
+        """Sends, has the fault, sends on: an answer that did not come is asked for again."""
+        logic, comet = self.service("logic"), self.service("comet")
+        for _ in range(2):
+            self.service("job", "--consumers", "2")
+        viewer = self.viewer(comet, "r")
+        contents = [f"m{number}" for number in range(60)]
+        for number, content in enumerate(contents):
+            if number == 30:
+                viewer.wait_contents(contents[:30])
+                fault()
+            wait_until(lambda: logic.send("r", content, messageId=content)[0] == 200,
+                       f"{content} is taken")
+        viewer.wait_contents(contents)
+
+    def test_a_redis_that_is_killed_and_starts_again_loses_and_doubles_nothing(self):
+        self.redis.close()
+        self.redis = Redis("--appendonly", "yes", "--appendfsync", "always")
+
+        def restart():
+            self.redis.fail()
+            self.redis.start()
+
+        self.expect_nothing_missing_after(restart)
+
+    def test_a_failover_by_sentinel_loses_and_doubles_nothing_that_was_replicated(self):
+        self.redis.close()
+        self.redis = Sentinel()
+        self.expect_nothing_missing_after(self.redis.fail_over)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <holdfast/push/room_board.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -42,6 +44,9 @@ struct counters {
     counter not_recoverable{};  ///< Joins that could not.
     counter viewers{};          ///< Connections now.
     counter rooms{};            ///< Rooms with viewers here now.
+
+    /// The same for each room, for people who look; not for Prometheus.
+    room_board board{};
 };
 
 struct counter_value {

@@ -36,9 +36,12 @@ struct room_state {
     double rate = 0;  ///< Messages per second over the last whole second or so.
     push::mode mode = push::mode::coalesce;
     duration cooldown_left = duration::zero();
+    bool cooldown_endless = false;  ///< Another program has set it, without an expiry.
     bool locked = false;
     std::optional<std::string> holder = {};  ///< The client id of the consumer that has the lock.
     std::uint64_t fence = 0;                 ///< Of the lock now, or of the last broadcast.
+    std::optional<duration> lock_left = {};  ///< Nothing: it is not held, or never expires.
+    std::uint32_t waiters = 0;
 };
 
 struct room_summary {
@@ -89,6 +92,11 @@ public:
     /// Nothing if the room has never had a message or a viewer.
     /// Errors: invalid_argument (the name), the engine's. Blocks: three trips.
     [[nodiscard]] result<std::optional<room_state>> room(std::string_view name);
+
+    /// Ends the room's cooldown, for an operator: the next message goes at once, and what waits
+    /// goes with it. False: none ran.
+    /// Errors: as room(). Blocks: one trip.
+    [[nodiscard]] result<bool> clear_cooldown(std::string_view room);
 
     /// Messages behind `after`, oldest first. Also those that are not broadcast yet.
     /// Errors: as room(). Blocks: one trip.

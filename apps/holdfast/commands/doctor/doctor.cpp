@@ -99,38 +99,12 @@ duration trial_ttl(const url& where) {
 result<findings> examine(const doctor_options& options) {
     const auto text = chosen_engine(options.engine);
     if (!text) return std::unexpected(text.error());
-    auto where = parse_url(*text);
+    const auto where = parse_url(*text);
     if (!where) return std::unexpected(where.error());
-    const bool in_a_file = where->scheme == "sqlite";
-    std::error_code none;
-    if (in_a_file) where->path = std::filesystem::absolute(where->path, none).string();
-    const std::string label = label_of(*where);
-    auto on = open(*text);
-    if (!on) return std::unexpected(on.error());
     findings found = examine_secret(options, *where);
-    if (where->scheme == "memory") {
-        found.push_back({level::unsafe, "engine", label,
-                         "it is inside one process: no other process is excluded",
-                         "take sqlite:/file for one machine, redis://host for many"});
-        return found;
-    }
-    if (in_a_file) {
-        if (auto obstacle = find_obstacle(*where)) {
-            found.push_back(*std::move(obstacle));
-            return found;
-        }
-    }
-    append(found,
-           try_a_lease(
-               *std::move(on),
-               {.url = *text, .where = label, .ttl = trial_ttl(*where), .in_a_file = in_a_file}));
-    if (in_a_file) append(found, examine_file(*where));
-#ifdef HOLDFAST_APP_REDIS
-    if (where->scheme.starts_with("red")) append(found, examine_redis(*where));
-#endif
-#ifdef HOLDFAST_APP_POSTGRESQL
-    if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
-#endif
+    auto more = examine_engine(*text);
+    if (!more) return std::unexpected(more.error());
+    append(found, std::move(*more));
     return found;
 }
 
@@ -195,6 +169,50 @@ exit_code run_doctor(const doctor_options& options) {
 }
 
 }  // namespace
+
+result<findings> examine_engine(const std::string& text) {
+    auto where = parse_url(text);
+    if (!where) return std::unexpected(where.error());
+    const bool in_a_file = where->scheme == "sqlite";
+    std::error_code none;
+    if (in_a_file) where->path = std::filesystem::absolute(where->path, none).string();
+    const std::string label = label_of(*where);
+    auto on = open(text);
+    if (!on) return std::unexpected(on.error());
+    findings found;
+    if (where->scheme == "memory") {
+        found.push_back({level::unsafe, "engine", label,
+                         "it is inside one process: no other process is excluded",
+                         "take sqlite:/file for one machine, redis://host for many"});
+        return found;
+    }
+    if (in_a_file) {
+        if (auto obstacle = find_obstacle(*where)) {
+            found.push_back(*std::move(obstacle));
+            return found;
+        }
+    }
+    append(found,
+           try_a_lease(
+               *std::move(on),
+               {.url = text, .where = label, .ttl = trial_ttl(*where), .in_a_file = in_a_file}));
+    if (in_a_file) append(found, examine_file(*where));
+#ifdef HOLDFAST_APP_REDIS
+    if (where->scheme.starts_with("red")) append(found, examine_redis(*where));
+#endif
+#ifdef HOLDFAST_APP_POSTGRESQL
+    if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
+#endif
+#ifdef HOLDFAST_APP_MYSQL
+    if (where->scheme == "mysql" || where->scheme == "mariadb") {
+        append(found, examine_mysql(*where));
+    }
+#endif
+#ifdef HOLDFAST_APP_ETCD
+    if (where->scheme.starts_with("etcd")) append(found, examine_etcd(*where));
+#endif
+    return found;
+}
 
 void add_doctor(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<doctor_options>();

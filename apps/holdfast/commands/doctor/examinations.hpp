@@ -22,15 +22,24 @@ struct trial_plan {
     bool in_a_file = false;
 };
 
-/// Does a lease work here at all: acquire, list, stand in line, be handed it, release? A user with
-/// too few permissions fails here. The client is closed at the end.
+/// Does a lease work here at all: acquire, list, wait in the queue, be handed it, release? A user
+/// with too few permissions fails here. The client is closed at the end.
 [[nodiscard]] findings try_a_lease(client on, const trial_plan& plan);
+
+/// All that there is to examine about the engine of a URL.
+/// Errors: invalid_argument (the URL), unsupported.
+[[nodiscard]] result<findings> examine_engine(const std::string& url_text);
 
 /// Each Redis server behind the URL.
 [[nodiscard]] findings examine_redis(const url& where);
 
 /// The PostgreSQL server behind the URL.
 [[nodiscard]] findings examine_postgresql(const url& where);
+
+/// The MariaDB or MySQL server behind the URL.
+[[nodiscard]] findings examine_mysql(const url& where);
+/// Each server of the etcd cluster behind the URL.
+[[nodiscard]] findings examine_etcd(const url& where);
 
 /// What keeps the file of sqlite: from being used, if something does: a lease need not be tried.
 /// Requires: the path is absolute, and this process has the file not open: closing it here would

@@ -164,6 +164,18 @@ std::expected<token_request, input_fault> parse_token_request(std::string_view b
     return out;
 }
 
+std::expected<intervention, input_fault> parse_intervention(std::string_view body,
+                                                            const char* field) {
+    const auto read = parse_object(body);
+    if (!read) return unexpected(read.error());
+    auto target = required_text(read->get_object(), field);
+    if (!target) return unexpected(target.error());
+    auto reason = required_text(read->get_object(), "reason");
+    if (!reason) return unexpected(reason.error());
+    if (reason->empty() || reason->size() > 200) return wrong_type("reason", "1 to 200 bytes");
+    return intervention{std::move(*target), std::move(*reason)};
+}
+
 std::expected<viewer_message, input_fault> parse_viewer_message(std::string_view text) {
     const auto read = parse_object(text);
     if (!read) return unexpected(read.error());

@@ -34,6 +34,17 @@ struct token_request {
 /// {"userId":123,"roomId":"video_123","seconds":600}; the last two may be left out.
 [[nodiscard]] std::expected<token_request, input_fault> parse_token_request(std::string_view body);
 
+/// What an operator does to a lock or a room, and why.
+struct intervention {
+    std::string target;
+    std::string reason;
+};
+
+/// {"lock":"broadcast:video_123","reason":"..."}; `field` is the target's name. The reason is one
+/// line of 1 to 200 bytes.
+[[nodiscard]] std::expected<intervention, input_fault> parse_intervention(std::string_view body,
+                                                                          const char* field);
+
 struct join_room {
     std::string room;
     std::optional<push::position> resume;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The answers to HTTP requests: messages in, rooms and figures out.
+#include "commands/serve/api_answers.hpp"
 #include "commands/serve/json_input.hpp"
-#include "commands/serve/pages.hpp"
 #include "commands/serve/push_service.hpp"
 #include "commands/serve/service_metrics.hpp"
 #include "net/handshake_token.hpp"
@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <iterator>
 
 namespace holdfast::app {
@@ -21,38 +20,6 @@ using net::http_request;
 using net::http_response;
 using net::problem;
 using net::quoted_json;
-
-std::int64_t in_milliseconds(duration d) {
-    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
-}
-
-http_response problem_of(const error& why) {
-    switch (why.code) {
-        case errc::invalid_argument: return problem(422, "invalid_argument", why.detail);
-        case errc::unsupported: return problem(501, "unsupported", why.detail);
-        default: break;
-    }
-    // The detail may name servers of the inside: it is in our log, not in an answer.
-    auto away = problem(503, "engine_away", "the engine does not answer; try again");
-    away.headers.emplace_back("Retry-After", "1");
-    return away;
-}
-
-http_response problem_of(const push::refusal& why) {
-    if (why.reason == push::refusal_reason::queue_full) {
-        auto full = problem(503, push::to_string(why.reason), why.detail);
-        full.headers.emplace_back("Retry-After", "1");
-        return full;
-    }
-    if (why.reason == push::refusal_reason::engine) {
-        if (why.cause == errc::outcome_unknown) {
-            return problem(503, "outcome_unknown",
-                           "it may have been stored; sending the same ids again is safe");
-        }
-        return problem_of(error{why.cause.value_or(errc::unavailable), why.detail});
-    }
-    return problem(422, push::to_string(why.reason), fmt::format("{}: {}", why.field, why.detail));
-}
 
 std::string to_json(const push::receipt& sent) {
     std::string out = fmt::format(R"({{"roomId":{},"epoch":{},"messages":[)",
@@ -78,19 +45,6 @@ std::string to_json(const push::room_state& seen) {
         seen.holder ? quoted_json(*seen.holder) : "null", seen.fence);
 }
 
-// A whole number of the query; the fault says which.
-std::expected<std::uint64_t, http_response> number_of(const http_request& r, const char* name,
-                                                      std::uint64_t usual, std::uint64_t most) {
-    const auto text = r.parameter(name);
-    if (!text) return usual;
-    std::uint64_t out = 0;
-    const char* const end = text->data() + text->size();
-    const auto read = std::from_chars(text->data(), end, out);
-    if (read.ec == std::errc{} && read.ptr == end && out <= most) return out;
-    return std::unexpected(
-        problem(400, "wrong_type", fmt::format("{} must be a whole number up to {}", name, most)));
-}
-
 }  // namespace
 
 void push_service::add_routes() {
@@ -99,6 +53,7 @@ void push_service::add_routes() {
     };
     put("GET", "/readyz", [this](const auto&, const auto&) { return is_ready(); });
     put("GET", "/metrics", [this](const auto&, const auto&) { return metrics(); });
+    add_ops_routes();
     if (!settings_.roles.logic) return;
     put("POST", "/logic/send", [this](const auto& r, const auto&) { return send(r); });
     put("POST", "/logic/token", [this](const auto& r, const auto&) { return token(r); });

@@ -29,10 +29,9 @@ net::server_options options_of(const serve_settings& s) {
     return out;
 }
 
-push::settings push_settings(const serve_settings& s) {
-    push::settings out = s.push;
-    out.tagged = push::needs_tags(s.engine);
-    return out;
+serve_settings with_tags(serve_settings s) {
+    s.push.tagged = push::needs_tags(s.engine);
+    return s;
 }
 
 // What a query says about a position: both parts or none.
@@ -67,13 +66,16 @@ private:
     std::size_t loop_;
 };
 
-push_service::push_service(client& engine, const serve_settings& settings, service_log& log)
+push_service::push_service(client& engine, const serve_settings& settings, service_log& log,
+                           ops_watch::examination examine)
     : engine_(engine),
-      settings_(settings),
+      settings_(with_tags(settings)),
       log_(log),
       access_{.bearer = settings.token, .hosts = settings.hosts, .origins = settings.origins},
-      server_(options_of(settings), *this) {
-    settings_.push = push_settings(settings);
+      server_(options_of(settings), *this),
+      rooms_(engine, settings_.push),
+      watch_(engine, settings_.push, counts_, std::move(examine)),
+      started_(holdfast::system_clock().now()) {
     add_routes();
 }
 
@@ -109,6 +111,7 @@ result<void> push_service::start() {
         job_.emplace(engine_, settings_.push, sink, &counts_);
         if (auto up = job_->start(); !up) return up;
     }
+    watch_.start();
     return server_.start();
 }
 
@@ -120,6 +123,7 @@ void push_service::begin_drain() {
 void push_service::stop() {
     if (job_) job_->stop();
     server_.stop();
+    watch_.stop();
     if (comet_) comet_->stop();
 }
 

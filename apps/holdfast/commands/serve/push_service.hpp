@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "commands/serve/ops_watch.hpp"
 #include "commands/serve/send_limits.hpp"
 #include "commands/serve/serve_settings.hpp"
 #include "commands/serve/service_log.hpp"
@@ -33,8 +34,10 @@ namespace holdfast::app {
 
 class push_service final : public net::application {
 public:
-    /// Requires: all three outlive this; check(settings) is fine.
-    push_service(client& engine, const serve_settings& settings, service_log& log);
+    /// `examine` finds what the doctor would say of the engine; it is called while somebody
+    /// watches. Requires: the first three outlive this; check(settings) is fine.
+    push_service(client& engine, const serve_settings& settings, service_log& log,
+                 ops_watch::examination examine = {});
     ~push_service() override;
 
     /// Errors: invalid_argument; unavailable: the address cannot be had.
@@ -57,12 +60,18 @@ private:
     class way_to_loop;
 
     void add_routes();
+    void add_ops_routes();
     net::http_response send(const net::http_request& r);
     net::http_response token(const net::http_request& r);
     net::http_response rooms(const net::http_request& r);
     net::http_response room(const std::string& name);
     net::http_response history(const net::http_request& r, const std::string& name);
     net::http_response is_ready();
+    net::http_response live_rooms();
+    net::http_response live_room(const std::string& name);
+    net::http_response ops(const net::http_request& r);
+    net::http_response evict(const net::http_request& r);
+    net::http_response clear_cooldown(const net::http_request& r);
     net::http_response metrics();
     [[nodiscard]] std::optional<net::http_response> refuse_viewer(const net::http_request& r,
                                                                   std::string& user,
@@ -81,6 +90,9 @@ private:
     std::optional<push::comet> comet_;
     std::vector<std::unique_ptr<push::viewers>> viewers_;
     std::optional<push::job> job_;
+    push::logic rooms_;  // for /ops, in any role
+    ops_watch watch_;
+    time_point started_;
     std::atomic<bool> draining_ = false;
 };
 

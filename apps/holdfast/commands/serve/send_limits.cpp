@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/serve/send_limits.hpp"
 
+#include "commands/serve/setting_text.hpp"
+
 #include <holdfast/rate_limit_headers.hpp>
 
 #include <fmt/format.h>
@@ -35,34 +37,52 @@ net::http_response too_many(std::string_view whose, const decision& seen,
     return out;
 }
 
-std::optional<net::http_response> refuse(std::optional<rate_limiter>& by, std::string_view whose,
-                                         const std::string& key, std::size_t amount,
-                                         std::vector<net::header>* headers) {
-    if (!by) return std::nullopt;
-    const auto seen = by->take(key, amount);
-    if (!seen) return std::nullopt;  // a key that is no name is refused with its post
-    if (!seen->allowed) return too_many(whose, *seen, *by);
-    if (headers != nullptr) *headers = rate_limit_headers(*seen, by->limits());
-    return std::nullopt;
-}
-
 }  // namespace
 
 send_limits::send_limits(const command_access& where, const serve_settings& settings)
-    : user_(limiter_of(where, "user", settings.user_rate)),
-      room_(limiter_of(where, "room", settings.room_rate)),
-      address_(limiter_of(where, "address", settings.address_rate)) {}
+    : user_{.name = "user",
+            .rate = rate_setting_text{}.show(settings.user_rate),
+            .by = limiter_of(where, "user", settings.user_rate)},
+      room_{.name = "room",
+            .rate = rate_setting_text{}.show(settings.room_rate),
+            .by = limiter_of(where, "room", settings.room_rate)},
+      address_{.name = "address",
+               .rate = rate_setting_text{}.show(settings.address_rate),
+               .by = limiter_of(where, "address", settings.address_rate)} {}
+
+std::optional<net::http_response> send_limits::refuse(counted_limit& limit, const std::string& key,
+                                                      std::size_t amount,
+                                                      std::vector<net::header>* headers) {
+    if (!limit.by) return std::nullopt;
+    const auto seen = limit.by->take(key, amount);
+    if (!seen) return std::nullopt;  // a key that is no name is refused with its post
+    if (!seen->allowed) {
+        limit.refused += amount;
+        return too_many(limit.name, *seen, *limit.by);
+    }
+    limit.allowed += amount;
+    if (headers != nullptr) *headers = rate_limit_headers(*seen, limit.by->limits());
+    return std::nullopt;
+}
 
 std::optional<net::http_response> send_limits::refuse_address(const std::string& address) {
-    return refuse(address_, "address", address, 1, nullptr);
+    return refuse(address_, address, 1, nullptr);
 }
 
 send_limits::outcome send_limits::take(const std::string& user, const std::string& room,
                                        std::size_t messages) {
     const std::size_t amount = std::max<std::size_t>(1, messages);
     outcome out;
-    out.refused = refuse(user_, "user", user, amount, &out.headers);
-    if (!out.refused) out.refused = refuse(room_, "room", room, amount, nullptr);
+    out.refused = refuse(user_, user, amount, &out.headers);
+    if (!out.refused) out.refused = refuse(room_, room, amount, nullptr);
+    return out;
+}
+
+std::vector<send_limits::figures> send_limits::read() const {
+    std::vector<figures> out;
+    for (const counted_limit* const one : {&user_, &room_, &address_}) {
+        out.push_back({one->name, one->rate, one->allowed, one->refused});
+    }
     return out;
 }
 

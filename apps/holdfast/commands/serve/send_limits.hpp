@@ -6,8 +6,10 @@
 
 #include <holdfast/rate_limiter.hpp>
 
+#include <atomic>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// How many messages a user, a room and an address may send: our own rate limiters.
 namespace holdfast::app {
@@ -31,10 +33,31 @@ public:
     [[nodiscard]] outcome take(const std::string& user, const std::string& room,
                                std::size_t messages);
 
+    /// A limit and what it has done so far, for people.
+    struct figures {
+        std::string name;
+        std::string rate;  ///< "50/s"; "off".
+        std::uint64_t allowed = 0;
+        std::uint64_t refused = 0;
+    };
+    [[nodiscard]] std::vector<figures> read() const;
+
 private:
-    std::optional<rate_limiter> user_;
-    std::optional<rate_limiter> room_;
-    std::optional<rate_limiter> address_;
+    struct counted_limit {
+        std::string name;
+        std::string rate;
+        std::optional<rate_limiter> by;
+        std::atomic<std::uint64_t> allowed = 0;
+        std::atomic<std::uint64_t> refused = 0;
+    };
+
+    static std::optional<net::http_response> refuse(counted_limit& by, const std::string& key,
+                                                    std::size_t amount,
+                                                    std::vector<net::header>* headers);
+
+    counted_limit user_;
+    counted_limit room_;
+    counted_limit address_;
 };
 
 }  // namespace holdfast::app

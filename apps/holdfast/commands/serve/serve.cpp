@@ -2,14 +2,19 @@
 //
 // holdfast serve: live push, all of it or one of its roles, until a signal ends it.
 #include "command_line.hpp"
+#include "commands/doctor/examinations.hpp"
 #include "commands/serve/push_service.hpp"
 #include "commands/serve/serve_settings.hpp"
 #include "commands/serve/service_log.hpp"
 #include "error_output.hpp"
 #include "process/signal_inbox.hpp"
 #include "terminal.hpp"
+#ifdef HOLDFAST_APP_DEMO
+#include "resp/resp_server.hpp"
+#endif
 
 #include <holdfast/client.hpp>
+#include <holdfast/engine/url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -31,8 +36,9 @@ struct serve_words {
 };
 
 // What --help shows; the others are in the table that --print-settings prints.
-constexpr std::array<std::string_view, 9> everyday{
-    "role", "engine", "listen", "token", "consumers", "mode", "cooldown", "dedup", "lock_life"};
+constexpr std::array<std::string_view, 9> everyday{"role",       "engine",   "listen",
+                                                   "redis_port", "token",    "consumers",
+                                                   "mode",       "cooldown", "lock_life"};
 
 // Waits for a signal that asks to end; nothing if `wait` is over before.
 std::optional<int> next_end(signal_inbox& signals, duration wait) {
@@ -66,6 +72,62 @@ std::string url_of(const serve_settings& settings, std::uint16_t port) {
     return fmt::format("http://{}:{}/", host == "0.0.0.0" ? "127.0.0.1" : host, port);
 }
 
+// A room's lock is fenced by the room's own state, so it needs less than locks in general. After a
+// failover a room waits for as long as its last lock can live; and a master whose replicas are all
+// away goes on. An address that says quarantine= or replicas= keeps its own.
+std::string engine_url(const serve_settings& settings) {
+    std::string url = settings.engine;
+    const std::string_view scheme = std::string_view(url).substr(0, url.find(':'));
+    if (!scheme.ends_with("-sentinel") && !scheme.ends_with("-cluster")) return url;
+    const auto life = std::chrono::ceil<std::chrono::milliseconds>(settings.push.lock_life);
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (url.find(fmt::format("{}=", name)) != std::string::npos) return;
+        url += fmt::format("{}{}={}", url.contains('?') ? '&' : '?', name, value);
+    };
+    add("quarantine", fmt::format("{}ms", life.count()));
+    add("replicas", "0");
+    return url;
+}
+
+// The doctor compares with locks between processes; of memory: only one process is expected here.
+findings examine(const std::string& url) {
+    if (url.starts_with("memory:")) {
+        return {{finding::level::good, "engine", url, "it is inside this process, and answers", ""},
+                {finding::level::note, "engine", url,
+                 "what it holds ends with the process, and no other process can share it",
+                 "take --engine redis://host for several processes"}};
+    }
+    auto found = examine_engine(url);
+    if (found) return std::move(*found);
+    return {{finding::level::unsafe, "engine", redacted(url), found.error().detail, ""}};
+}
+
+#ifdef HOLDFAST_APP_DEMO
+using redis_face = std::unique_ptr<resp_server>;
+
+// The keys of the embedded engine for redis-cli; nothing if none is wanted.
+result<redis_face> serve_redis_clients(const client& engine, const serve_settings& settings) {
+    if (!settings.redis_port) return redis_face();
+    return resp_server::start(engine.commands(), {.port = *settings.redis_port});
+}
+#else
+struct no_server {
+    static std::uint16_t port() noexcept { return 0; }
+};
+using redis_face = std::unique_ptr<no_server>;
+
+result<redis_face> serve_redis_clients(const client&, const serve_settings& settings) {
+    if (!settings.redis_port) return redis_face();
+    return fail(errc::unsupported, "--redis-port: this build has no embedded engine");
+}
+#endif
+
+void say_where(const std::string& url, const redis_face& redis) {
+    fmt::print("{}\n", url);
+    if (redis) fmt::print("redis-cli -p {}\n", redis->port());
+    std::fflush(stdout);
+}
+
 exit_code serve(const serve_words& words) {
     if (words.print_settings) {
         fmt::print("{}", settings_page());
@@ -77,17 +139,18 @@ exit_code serve(const serve_words& words) {
     if (const auto fits = check(*settings); !fits) return complain(fits.error());
     auto signals = signal_inbox::open();
     if (!signals) return complain(signals.error());
-    auto engine = open(settings->engine);
+    auto engine = open(engine_url(*settings));
     if (!engine) return complain(engine.error());
     if (!engine->commands()) {
         complain("this engine speaks no Redis commands; say --engine memory: or redis://host");
         return exit_code::usage;
     }
     service_log log(form_of(*settings), settings->quiet);
-    push_service service(*engine, *settings, log);
+    const auto redis = serve_redis_clients(*engine, *settings);
+    if (!redis) return complain(redis.error());
+    push_service service(*engine, *settings, log, [&] { return examine(settings->engine); });
     if (const auto up = service.start(); !up) return complain(up.error());
-    fmt::print("{}\n", url_of(*settings, service.port()));
-    std::fflush(stdout);
+    say_where(url_of(*settings, service.port()), *redis);
     int first = 0;
     while (first == 0) first = next_end(*signals, duration::max()).value_or(0);
     log.write(push::log_level::info, fmt::format("{}: draining", signal_name(first)));

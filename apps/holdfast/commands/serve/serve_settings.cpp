@@ -136,6 +136,10 @@ result<void> check(const serve_settings& s) {
                     "--role: memory: is inside one process, which then must have all roles; for "
                     "several processes say --engine redis://host");
     }
+    if (s.redis_port && !s.engine.starts_with("memory:")) {
+        return fail(errc::invalid_argument,
+                    "--redis-port: serves memory: only; ask the engine itself with redis-cli");
+    }
     return push::check(s.push);
 }
 

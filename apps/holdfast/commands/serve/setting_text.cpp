@@ -101,6 +101,25 @@ std::string whole_text::show(const std::size_t& from) const {
     return std::to_string(from);
 }
 
+result<void> port_text::read(std::optional<std::uint16_t>& to, std::string_view text) const {
+    if (text == "off") {
+        to.reset();
+        return {};
+    }
+    std::uint16_t port = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, port);
+    if (read.ec != std::errc{} || read.ptr != end) {
+        return wrong(fmt::format("'{}' is neither off nor a port from 0 to 65535", text));
+    }
+    to = port;
+    return {};
+}
+
+std::string port_text::show(const std::optional<std::uint16_t>& from) const {
+    return from ? fmt::format("{}", *from) : "off";
+}
+
 result<void> flag_text::read(bool& to, std::string_view text) const {
     const bool yes = text == "on" || text == "true" || text == "yes" || text == "1";
     const bool no = text == "off" || text == "false" || text == "no" || text == "0";

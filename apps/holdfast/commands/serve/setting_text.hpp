@@ -30,6 +30,11 @@ struct whole_text {
     [[nodiscard]] std::string show(const std::size_t& from) const;
 };
 
+struct port_text {
+    result<void> read(std::optional<std::uint16_t>& to, std::string_view text) const;
+    [[nodiscard]] std::string show(const std::optional<std::uint16_t>& from) const;
+};
+
 struct flag_text {
     result<void> read(bool& to, std::string_view text) const;
     [[nodiscard]] std::string show(const bool& from) const;
