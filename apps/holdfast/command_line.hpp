@@ -30,6 +30,10 @@ void add_run(CLI::App& to, command_list& all, const std::vector<std::string>& co
 void add_lock(CLI::App& to, command_list& all);
 void add_limit(CLI::App& to, command_list& all);
 void add_once(CLI::App& to, command_list& all);
+void add_cache(CLI::App& to, command_list& all);
+void add_session(CLI::App& to, command_list& all);
+void add_board(CLI::App& to, command_list& all);
+void add_channel(CLI::App& to, command_list& all);
 void add_doctor(CLI::App& to, command_list& all);
 void add_schema(CLI::App& to, command_list& all);
 void add_task(CLI::App& to, command_list& all);

@@ -79,6 +79,10 @@ void furnish(house& all) {
     add_lock(top, all.all);
     add_limit(top, all.all);
     add_once(top, all.all);
+    add_cache(top, all.all);
+    add_session(top, all.all);
+    add_board(top, all.all);
+    add_channel(top, all.all);
 #ifdef HOLDFAST_APP_TASKS
     add_task(top, all.all);
     add_worker(top, all.all, all.command);
