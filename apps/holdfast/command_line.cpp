@@ -60,8 +60,12 @@ bool is_hidden(const CLI::Option& option) {
     return option.get_group().empty();
 }
 
+bool takes_command(const CLI::App& words) {
+    return words.get_name() == "run" || words.get_name() == "worker";
+}
+
 std::string usage_of(const CLI::App& words) {
-    const bool runs = words.get_name() == "run";
+    const bool runs = takes_command(words);
     return fmt::format("{}{}{} [options]{}", full_name(words),
                        commands_of(words).empty() ? "" : " COMMAND", places(words),
                        runs ? " -- COMMAND …" : "");

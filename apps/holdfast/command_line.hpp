@@ -32,6 +32,9 @@ void add_limit(CLI::App& to, command_list& all);
 void add_once(CLI::App& to, command_list& all);
 void add_doctor(CLI::App& to, command_list& all);
 void add_schema(CLI::App& to, command_list& all);
+void add_task(CLI::App& to, command_list& all);
+void add_worker(CLI::App& to, command_list& all, const std::vector<std::string>& command_words);
+void add_video(CLI::App& to, command_list& all);
 void add_top(CLI::App& to, command_list& all);
 void add_completion(CLI::App& to, command_list& all);
 void add_manual(CLI::App& to, command_list& all);
@@ -40,6 +43,9 @@ void add_demo(CLI::App& to, command_list& all);
 void add_serve(CLI::App& to, command_list& all);
 void add_load(CLI::App& to, command_list& all);
 void add_bench(CLI::App& to, command_list& all);
+
+/// Whether a command of the user's stands after its "--".
+[[nodiscard]] bool takes_command(const CLI::App& words);
 
 /// All that it has, in their order.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& words);

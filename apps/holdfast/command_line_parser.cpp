@@ -47,7 +47,8 @@ line_end next_dashes(line_end from, line_end end) {
 bool is_run(std::span<const char* const> line) {
     const auto named =
         std::ranges::find_if(line, [](std::string_view word) { return !word.starts_with('-'); });
-    return named != line.end() && std::string_view(*named) == "run";
+    return named != line.end() &&
+           (std::string_view(*named) == "run" || std::string_view(*named) == "worker");
 }
 
 bool may_be_cut_later(std::span<const char* const> line) {
@@ -78,6 +79,11 @@ void furnish(house& all) {
     add_lock(top, all.all);
     add_limit(top, all.all);
     add_once(top, all.all);
+#ifdef HOLDFAST_APP_TASKS
+    add_task(top, all.all);
+    add_worker(top, all.all, all.command);
+    add_video(top, all.all);
+#endif
     add_doctor(top, all.all);
     add_schema(top, all.all);
     add_top(top, all.all);

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <system_error>
@@ -22,6 +23,7 @@ std::string error_text() {
 
 int main(int argc, char** argv) {
     using namespace holdfast::app;
+    ::setenv("GRPC_VERBOSITY", "NONE", 0);  // what goes wrong is in our own words
     try {
         const request asked = read_words({argv + 1, argv + (argc > 0 ? argc : 1)});
         hide_passwords(argc, argv);

@@ -45,7 +45,7 @@ bool has_places(const CLI::App& words) {
 
 // A name may begin with a dash; then it must be told from an option.
 std::string how_to_say(const CLI::App& words, std::string_view name) {
-    const bool runs = words.get_name() == "run";
+    const bool runs = takes_command(words);
     return fmt::format("; if that is a name: {} -- {}{}", full_name(words), name,
                        runs ? " -- COMMAND …" : "");
 }
@@ -106,7 +106,7 @@ std::string unexpected_word(const CLI::App& top) {
         if (!commands_of(*at).empty()) return unknown_command(*at, word);
         return fmt::format("{} does not know what to do with '{}'{}", full_name(*at), shown(word),
                            after_dashes && word.starts_with("-") ? "; options go before --"
-                           : at->get_name() == "run"             ? "; a command stands after --"
+                           : takes_command(*at)                  ? "; a command stands after --"
                                                                  : "");
     }
     return {};

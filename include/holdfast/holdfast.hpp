@@ -5,6 +5,7 @@
 
 #include <holdfast/bloom_filter.hpp>
 #include <holdfast/cache.hpp>
+#include <holdfast/channel.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/client_statistics.hpp>
 #include <holdfast/clock.hpp>
@@ -14,6 +15,8 @@
 #include <holdfast/error.hpp>
 #include <holdfast/guarded_write.hpp>
 #include <holdfast/latch.hpp>
+#include <holdfast/leaderboard.hpp>
+#include <holdfast/leaky_queue.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_set.hpp>
 #include <holdfast/lease_token.hpp>

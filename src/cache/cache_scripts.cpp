@@ -14,11 +14,23 @@ const cache_scripts& cache_scripts::all() {
         .bloom_swap = script(
 #include "scripts/bloom_swap.inc"
             ),
+        .channel_publish = script(
+#include "scripts/channel_publish.inc"
+            ),
         .claim = script(
 #include "scripts/cache_claim.inc"
             ),
         .invalidate = script(
 #include "scripts/cache_invalidate.inc"
+            ),
+        .leaky_leave = script(
+#include "scripts/leaky_leave.inc"
+            ),
+        .leaky_put = script(
+#include "scripts/leaky_put.inc"
+            ),
+        .leaky_take = script(
+#include "scripts/leaky_take.inc"
             ),
         .pending_add = script(
 #include "scripts/pending_add.inc"

@@ -10,8 +10,12 @@ struct cache_scripts {
     script abandon;
     script bloom;
     script bloom_swap;
+    script channel_publish;
     script claim;
     script invalidate;
+    script leaky_leave;
+    script leaky_put;
+    script leaky_take;
     script pending_add;
     script pending_take;
     script session_create;

@@ -10,10 +10,12 @@
 namespace holdfast::detail {
 namespace {
 
-constexpr std::array kinds{kept::fixed_window, kept::sliding_log,   kept::sliding_counter,
-                           kept::token_bucket, kept::leaky_bucket,  kept::permits,
-                           kept::latch,        kept::cache_pending, kept::cache_changes,
-                           kept::bloom,        kept::user_sessions};
+constexpr std::array kinds{
+    kept::fixed_window,  kept::sliding_log,    kept::sliding_counter, kept::token_bucket,
+    kept::leaky_bucket,  kept::permits,        kept::latch,           kept::cache_pending,
+    kept::cache_changes, kept::bloom,          kept::user_sessions,   kept::board_players,
+    kept::board_members, kept::board_scores,   kept::board_map,       kept::board_pending,
+    kept::board_taken,   kept::channel_stream, kept::leaky_list,      kept::leaky_state};
 
 bool is_kind(std::string_view text) noexcept {
     return std::ranges::find(kinds, text) != kinds.end();

@@ -39,6 +39,15 @@ inline constexpr std::string_view cache_pending = "cache_pending";
 inline constexpr std::string_view cache_changes = "cache_changes";
 inline constexpr std::string_view bloom = "bloom";
 inline constexpr std::string_view user_sessions = "user_sessions";
+inline constexpr std::string_view board_players = "board_players";
+inline constexpr std::string_view board_members = "board_members";
+inline constexpr std::string_view board_scores = "board_scores";
+inline constexpr std::string_view board_map = "board_map";
+inline constexpr std::string_view board_pending = "board_pending";
+inline constexpr std::string_view board_taken = "board_taken";
+inline constexpr std::string_view channel_stream = "channel_stream";
+inline constexpr std::string_view leaky_list = "leaky_list";
+inline constexpr std::string_view leaky_state = "leaky_state";
 }  // namespace kept
 
 /// A Redis key put together without an allocation. What does not fit is cut off: it is longer than

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A waiter that is out of time leaves the line in this much more; the rest goes on in the
+// A waiter that is out of time leaves the queue in this much more; the rest goes on in the
 // background.
 constexpr duration leaving_time = 100ms;
 

@@ -25,7 +25,7 @@
 /// Invariants: one owner for the whole acquisition, so that any request may be repeated; a grant is
 /// believed from the moment before the request that it answers was sent, and a handed-off one from
 /// the moment before the last answered look, which its fence proves it came after; whatever ends
-/// without a grant either has left the line or says in `finish::leftover` that the leaving must go
+/// without a grant either has left the queue or says in `finish::leftover` that the leaving must go
 /// on in the background.
 namespace holdfast::detail {
 
@@ -40,7 +40,7 @@ struct acquire_plan {
     duration request_timeout;
     /// Fences to reserve after the granted one.
     std::uint32_t spare_fences = 0;
-    /// Does not respect the line.
+    /// Does not respect the queue.
     bool barge = false;
     /// What clocks may drift apart over a ttl; none: the usual share of it.
     std::optional<duration> drift = {};

@@ -52,8 +52,8 @@ constexpr duration renewal_retry(duration ttl) {
                                 std::chrono::milliseconds(500));
 }
 
-/// For how long an engine may know an owner that asks for nothing any more: a place in line, which
-/// every engine keeps for less than five seconds, may outlive a short lease.
+/// For how long an engine may know an owner that asks for nothing any more: a place in the queue,
+/// which every engine keeps for less than five seconds, may outlive a short lease.
 constexpr duration longest_trace(duration ttl) {
     return std::max<duration>(ttl, std::chrono::seconds(5));
 }

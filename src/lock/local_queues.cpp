@@ -60,7 +60,7 @@ void local_queues::check(const lock_name& name, time_point now) {
     if (!holder.ours() || now >= holder.deadline.load()) open(at);
 }
 
-// The next one asks; the line ends with the last.
+// The next one asks; the queue ends with the last.
 void local_queues::open(std::unordered_map<lock_name, queue>::iterator at) {
     at->second.holder.reset();
     if (at->second.behind.empty()) {

@@ -15,7 +15,7 @@
 /// Of all that wait in this process for a name, a few stand in the engine's line; the others stand
 /// behind them here, first come, first served. Of those who want the name alone it is one: a
 /// thousand threads cost the engine one place. Those who share it or want permits can be let in
-/// together, so several of them stand there, but not so many that one client fills the line. When
+/// together, so several of them stand there, but not so many that one client fills the queue. When
 /// a holder may pass its lease on, nobody asks the engine while this client holds the name: the
 /// lease goes from one to the next here, and the engine hears of the last one only.
 namespace holdfast::detail {
@@ -28,7 +28,7 @@ public:
     /// `most` of a name ask the engine at the same time.
     explicit local_queues(std::size_t most) : most_(most) {}
 
-    /// Joins the line: ask the engine now, or sleep until `your_turn` or a lease is passed on.
+    /// Joins the queue: ask the engine now, or sleep until `your_turn` or a lease is passed on.
     [[nodiscard]] turn enter(const lock_name& name, waiter& who);
 
     /// Leaves before the turn came. False if it has come: the waiter has it among its events.
@@ -40,11 +40,11 @@ public:
     /// It holds the lease and may pass it on: the turn ends when it is over.
     void occupy(const lock_name& name, std::shared_ptr<const lease_state> holder);
 
-    /// The holder that occupied the line is done. Does nothing if its turn has ended already.
+    /// The holder that occupied the queue is done. Does nothing if its turn has ended already.
     void end_turn(const lease_state& holder);
 
-    /// Gives the lease of the holder that occupies the line to the first in it, as `next`. False if
-    /// there is nobody, or its turn has ended already.
+    /// Gives the lease of the holder that occupies the queue to the first in it, as `next`. False
+    /// if there is nobody, or its turn has ended already.
     [[nodiscard]] bool pass_on(const lease_state& holder, std::shared_ptr<lease_state> next);
 
     /// Ends the turn of a holder that lost its lease without a word. Waiters ask now and then.

@@ -7,7 +7,7 @@
 // Two who want some of the same names cannot block each other, whatever order they name them in:
 // nobody waits for a name while it holds a later one. All are asked for at once, without waiting.
 // If one is not to be had, those before it (in the order of names) are kept, those after it are
-// given back, and only then does the caller stand in line for it. Then the rest is asked for.
+// given back, and only then does the caller wait in the queue for it. Then the rest is asked for.
 #include "core/validity.hpp"
 #include "lock/lock_runtime.hpp"
 
@@ -44,7 +44,7 @@ std::vector<result<lease_reply>> carry(lease_store& store, const mailbag& out) {
     return replies;
 }
 
-// What standing in line cures: another holder, an engine that is away.
+// What queueing cures: another holder, an engine that is away.
 bool is_worth_a_wait(const error& why) {
     return why == errc::busy || why == errc::unavailable || why == errc::timed_out ||
            why == errc::outcome_unknown;

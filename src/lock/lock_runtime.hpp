@@ -109,7 +109,7 @@ public:
     /// A lease that was passed on: the engine knows nothing of it, the keeper takes it up again.
     [[nodiscard]] result<lease> take_over(const std::shared_ptr<lease_state>& state,
                                           const acquire_options& options, time_point asked);
-    /// True if the line stays closed behind a lease that may be passed on.
+    /// True if the queue stays closed behind a lease that may be passed on.
     [[nodiscard]] bool occupy_queue(const lease& got, const acquire_options& options);
     void leave_in_background(const acquire_plan& plan, std::uint32_t doubts = 0);
     /// In the background; by the caller itself if the client is closed and has none any more.

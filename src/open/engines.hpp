@@ -25,6 +25,9 @@ result<opened_engine> open_sqlite(const url& where, const client_options& option
 
 result<opened_engine> open_postgresql(const url& where, const client_options& options);
 
+result<opened_engine> open_mysql(const url& where, const client_options& options);
+result<opened_engine> open_etcd(const url& where, const client_options& options);
+
 result<opened_engine> open_redis(const url& where, const client_options& options);
 
 result<opened_engine> open_redlock(const url& where, const client_options& options);

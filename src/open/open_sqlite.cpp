@@ -5,7 +5,9 @@
 #include "driver/sqlite/sqlite_connection.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
+#include "open/task_databases.hpp"
 #include "open/url_options.hpp"
+#include "tasks/task_table.hpp"
 
 #ifdef HOLDFAST_HAS_SQLITE_COMMANDS
 #include "driver/sqlite/sqlite_commands.hpp"
@@ -18,7 +20,9 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::detail {
 namespace {
@@ -64,7 +68,32 @@ result<sqlite::sqlite_options> options_of(const url& where) {
     return options;
 }
 
+/// One connection: a file has one writer at a time anyway.
+class task_file final : public sql::database {
+public:
+    task_file(sqlite::sqlite_options options, clock& time)
+        : options_(std::move(options)),
+          clock_(time),
+          texts_(task_statements(sqlite::sqlite_dialect(), writers::one_at_a_time)) {}
+    [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override {
+        return std::make_unique<sqlite::sqlite_connection>(options_, clock_, texts_);
+    }
+
+private:
+    const sqlite::sqlite_options options_;
+    clock& clock_;
+    const std::vector<std::string> texts_;
+};
+
 }  // namespace
+
+result<task_store> open_sqlite_tasks(const url& where, const task_store_options& options) {
+    auto file = options_of(where);
+    if (!file) return std::unexpected(std::move(file.error()));
+    auto database = std::make_unique<task_file>(std::move(*file), *options.time);
+    return task_store(
+        std::make_shared<task_table>(std::move(database), writers::one_at_a_time, options));
+}
 
 result<opened_engine> open_sqlite(const url& where, const client_options& options) {
     auto file = options_of(where);

@@ -24,6 +24,7 @@ struct launch {
     int word;         ///< Reads our word.
     int word_writer;  ///< Its copy of our end, which it must not keep open.
     int failure;
+    int kept;
 };
 
 // glibc's execvpe keeps to the stack, so it may be called here.
@@ -39,9 +40,18 @@ struct launch {
     } while (got < 0 && errno == EINTR);
     if (got != 1) ::_exit(127);
     it.signals->restore();
+    int failure = it.failure;
+    if (it.kept >= 0) {
+        if (failure == child::kept_as) failure = ::fcntl(failure, F_DUPFD_CLOEXEC, 10);
+        if (it.kept == child::kept_as) {
+            ::fcntl(it.kept, F_SETFD, 0);
+        } else {
+            ::dup2(it.kept, child::kept_as);
+        }
+    }
     ::execvpe(it.words[0], it.words, it.environment);
     const int why = errno;
-    [[maybe_unused]] const ssize_t put = ::write(it.failure, &why, sizeof why);
+    [[maybe_unused]] const ssize_t put = ::write(failure, &why, sizeof why);
     ::_exit(127);
 }
 
@@ -83,8 +93,8 @@ std::expected<child, child::not_started> child::fork_it(const plan& what,
     if (::pipe2(failure.data(), O_CLOEXEC) != 0) return std::unexpected(not_started{errno});
     descriptor failure_reads(failure[0]);
     const descriptor failure_writes(failure[1]);
-    const launch it{argv.data(),       envp.data(),         &signals, ::getpid(), word_reads.get(),
-                    word_writes.get(), failure_writes.get()};
+    const launch it{argv.data(),       envp.data(),          &signals, ::getpid(), word_reads.get(),
+                    word_writes.get(), failure_writes.get(), what.kept};
     const pid_t pid = ::fork();
     if (pid == 0) become(it);
     if (pid < 0) return std::unexpected(not_started{errno});

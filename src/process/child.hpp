@@ -36,7 +36,12 @@ public:
         std::vector<std::string> words;
         /// Set in its environment, whatever we inherited.
         std::vector<std::pair<std::string, std::string>> variables;
+        /// A descriptor of ours that it has as number `kept_as`; -1: none.
+        int kept = -1;
     };
+
+    /// One digit, because shells can redirect to no other.
+    static constexpr int kept_as = 3;
 
     /// Why there is no child: the errno of exec, or of fork.
     struct not_started {

@@ -54,6 +54,19 @@ class CommandLine(Case):
                             ("help_top", ["top", "--help"]),
                             ("help_serve", ["serve", "--help"]),
                             ("help_load", ["load", "--help"]),
+                            ("help_task", ["task", "--help"]),
+                            ("help_task_submit", ["task", "submit", "--help"]),
+                            ("help_task_ls", ["task", "ls", "--help"]),
+                            ("help_task_show", ["task", "show", "--help"]),
+                            ("help_task_cancel", ["task", "cancel", "--help"]),
+                            ("help_task_retry", ["task", "retry", "--help"]),
+                            ("help_task_wait", ["task", "wait", "--help"]),
+                            ("help_task_watch", ["task", "watch", "--help"]),
+                            ("help_task_queue", ["task", "queue", "--help"]),
+                            ("help_task_schedule", ["task", "schedule", "--help"]),
+                            ("help_worker", ["worker", "--help"]),
+                            ("help_video", ["video", "--help"]),
+                            ("help_video_add", ["video", "add", "--help"]),
                             ("help_completion", ["completion", "--help"]),
                             ("help_completion_bash", ["completion", "bash", "--help"]),
                             ("help_help", ["help", "help"]),
@@ -62,7 +75,8 @@ class CommandLine(Case):
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
                             ("help_bench_handoff", ["bench", "handoff", "--help"]),
                             ("help_bench_limit", ["bench", "limit", "--help"]),
-                            ("help_bench_raw", ["bench", "raw", "--help"])):
+                            ("help_bench_raw", ["bench", "raw", "--help"]),
+                            ("help_bench_tasks", ["bench", "tasks", "--help"])):
             with self.subTest(name):
                 done = holdfast(*words)
                 self.assertEqual((done.returncode, done.stderr), (SUCCESS, ""))

@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from servers import Server, wait_until
+from sql_servers import MariadbServer, PostgresServer
 
 
 class Engine:
@@ -22,6 +23,7 @@ class Engine:
     one_process = False  # all contenders are threads of one
     disk = False         # a full disk matters to it
     parts = False        # a part of its servers can be cut off from the others
+    redis = True         # its servers, if there are some, speak Redis commands
 
     def __init__(self, ground):
         self.ground = ground
@@ -110,6 +112,43 @@ class SqliteContainers(Sqlite):
         id_file.write_text(id_file.name, encoding="ascii")
         return ["unshare", "--mount", "sh", "-c", "mount --bind $0 /proc/sys/kernel/random/boot_id "
                 '&& exec "$@"', str(id_file), *words]
+
+
+class Postgresql(Engine):
+    """One PostgreSQL server, which keeps what it has committed."""
+
+    name = "postgresql"
+    redis = False
+    held = "SELECT count(*) FROM holdfast_names WHERE owner <> ''"
+    line = "SELECT count(*) FROM holdfast_parties"
+
+    def start(self):
+        return [PostgresServer(self.ground)]
+
+    def url(self, addresses):
+        return (f"postgresql://postgres@{addresses[0]}/postgres?sslmode=disable"
+                "&connect_timeout=500ms&statement_timeout=1s")
+
+    def settled(self):
+        return self.servers[0].sql("SELECT 1") == ["1"]
+
+    def keys_left(self):
+        return sum(int(self.servers[0].sql(query)[0]) for query in (self.held, self.line))
+
+
+class Mysql(Postgresql):
+    """One MariaDB server, which keeps what it has committed."""
+
+    name = "mysql"
+    held = "SELECT count(*) FROM app.holdfast_names WHERE owner <> ''"
+    line = "SELECT count(*) FROM app.holdfast_parties"
+
+    def start(self):
+        return [MariadbServer(self.ground)]
+
+    def url(self, addresses):
+        return (f"mysql://lab@{addresses[0]}/app?sslmode=disable"
+                "&connect_timeout=500ms&statement_timeout=1s")
 
 
 class Redis(Engine):
@@ -352,5 +391,5 @@ class RedisPy(Redis):
     disk = False
 
 
-ENGINES = [Memory, Sqlite, SqliteContainers, Redis, QuarantinedRedis, Sentinel, TrustingSentinel,
-           WarySentinel, Cluster, Redlock, RedisPy]
+ENGINES = [Memory, Sqlite, SqliteContainers, Postgresql, Mysql, Redis, QuarantinedRedis, Sentinel,
+           TrustingSentinel, WarySentinel, Cluster, Redlock, RedisPy]

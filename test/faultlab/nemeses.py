@@ -16,6 +16,7 @@ class Nemesis:
     lasts = 3.0
     needs = None           # "servers", "proxies", or of the machine: "island", "disk"
     parts_servers = False  # what is cut off is not only workers
+    redis = False          # it takes a server that speaks Redis commands, and may forget
     probes = False         # a worker tries names that nobody has used
     #: Engines whose exclusion this is outside of, and why.
     outside = {}
@@ -25,6 +26,8 @@ class Nemesis:
         """Why this cannot be done to an engine; nothing if it can."""
         if cls.needs in ("servers", "proxies", "island") and not engine.served:
             return "has no server"
+        if cls.redis and not engine.redis:
+            return "is no Redis"
         if cls.needs == "proxies" and not engine.proxied:
             return "servers tell workers their addresses: see the faults of the network"
         if cls.needs == "disk" and not engine.disk:
@@ -82,6 +85,7 @@ class RestartServer(Nemesis):
 
     name = "restart without data"
     needs = "servers"
+    redis = True
     outside = {"redis": "a server without persistence or quarantine forgets its leases",
                "redis-py (baseline)": "the same"}
 
@@ -92,7 +96,7 @@ class RestartServer(Nemesis):
 
 
 class KillServer(Nemesis):
-    """kill -9 of servers, which come back empty after a ttl."""
+    """kill -9 of servers, which come back after a ttl; those without a disk empty."""
 
     name = "kill -9, servers"
     needs = "servers"
@@ -154,6 +158,7 @@ class ClockStep(Nemesis):
 
     name = "clock step, +10 s"
     needs = "servers"
+    redis = True
     outside = {"redis": "a server whose clock jumps ends leases early",
                "redis, quarantine": "the same", "sentinel": "the same",
                "sentinel, min-replicas": "the same", "cluster": "the same",
@@ -171,6 +176,7 @@ class ScriptFlush(Nemesis):
 
     name = "script flush"
     needs = "servers"
+    redis = True
     words = ("SCRIPT", "FLUSH")
 
     def strike(self, cell):
@@ -194,6 +200,7 @@ class Eviction(Nemesis):
 
     name = "eviction"
     needs = "servers"
+    redis = True
     lasts = 4.0
     outside = {"redis": "a server that evicts keys with an expiry evicts leases",
                "redis, quarantine": "the same", "sentinel": "the same",

@@ -2,27 +2,14 @@
 #pragma once
 
 #include "support/postgres_server.hpp"
-#include "support/wait_for.hpp"
-
-#include <holdfast/client.hpp>
-#include <holdfast/engine/lease_store.hpp>
-#include <holdfast/entropy.hpp>
+#include "support/table_store.hpp"
 
 #include "driver/postgresql/postgresql_database.hpp"
-#include "lease/tables/sql_lease_store.hpp"
 
 #include <gmock/gmock.h>
 
-#include <memory>
-#include <mutex>
-#include <string>
-#include <utility>
-#include <vector>
-
 /// What the cases about PostgreSQL stand on: a server that they share, and stores on it.
 namespace holdfast::test {
-
-using namespace std::chrono_literals;
 
 inline postgres_server& shared_postgres() {
     static postgres_server shared;
@@ -34,62 +21,11 @@ inline postgresql::postgresql_options options_at(std::uint16_t port,
     return {.servers = {{"127.0.0.1", port}}, .database = database, .user = "postgres"};
 }
 
-/// A store, and what is pushed to it.
-class postgresql_store {
+class postgresql_store : public table_store {
 public:
     explicit postgresql_store(postgresql::postgresql_options options)
-        : store_(std::make_shared<sql::sql_lease_store>(
-              std::make_unique<postgresql::postgresql_database>(std::move(options), system_clock()),
-              system_clock())) {
-        store_->on_push([box = box_](const lease_push& push) {
-            const std::scoped_lock guard(box->mutex);
-            if (const auto* given = std::get_if<handed_off>(&push)) box->given.push_back(*given);
-        });
-    }
-
-    result<lease_reply> send(const lease_request& request, duration within = 5s) {
-        result<lease_reply> reply;
-        store_->exchange({&request, 1}, {&reply, 1}, system_clock().now() + within);
-        return reply;
-    }
-    result<lease_reply> acquire(const lock_name& name, const owner_token& owner,
-                                ask::when_busy otherwise = ask::when_busy::refuse,
-                                duration ttl = 30s) {
-        return send(ask::acquire{name, owner, {}, ttl, otherwise, {}, 0});
-    }
-    result<lease_reply> release(const lock_name& name, const owner_token& owner) {
-        return send(ask::release{name, owner, {}});
-    }
-    std::vector<handed_off> heard() {
-        const std::scoped_lock guard(box_->mutex);
-        return box_->given;
-    }
-    sql::sql_lease_store& operator*() { return *store_; }
-    sql::sql_lease_store* operator->() { return store_.get(); }
-
-private:
-    struct mailbox {
-        std::mutex mutex;
-        std::vector<handed_off> given;
-    };
-    std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();
-    std::shared_ptr<sql::sql_lease_store> store_;
+        : table_store(std::make_unique<postgresql::postgresql_database>(std::move(options),
+                                                                        system_clock())) {}
 };
-
-inline owner_token new_owner() {
-    return owner_token::draw(system_entropy());
-}
-inline bool is_granted(const result<lease_reply>& reply) {
-    return reply && std::holds_alternative<answer::granted>(*reply);
-}
-inline bool is_busy(const result<lease_reply>& reply) {
-    return reply && std::holds_alternative<answer::busy>(*reply);
-}
-inline std::uint64_t fence_of(const result<lease_reply>& reply) {
-    return std::get<answer::granted>(reply.value()).fence.value;
-}
-inline lock_name name_of(const std::string& text) {
-    return *lock_name::make(text);
-}
 
 }  // namespace holdfast::test

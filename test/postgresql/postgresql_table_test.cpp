@@ -40,35 +40,48 @@ TEST_F(postgresql_tables, a_fence_never_goes_back_also_when_the_clock_does) {
     EXPECT_GT(fence_of(swept), fence_of(kept));
 }
 
+// A server looks for a deadlock once in each wait, a second after it began. So ours must be the
+// last of the two waits: the trigger holds our second statement until the other program waits for
+// what our first one locked. The other looks after a minute only, so it is we who lose.
 TEST_F(postgresql_tables, a_deadlock_with_another_program_is_survived) {
+    server.sql("CREATE DATABASE deadlock");
+    auto options = options_at(server.port(), "deadlock");
+    options.statement_timeout = 60s;
+    postgresql_store ours(options);
     const owner_token a = new_owner();
-    ASSERT_TRUE(is_granted(one.acquire(name_of("dead a"), a)));
-    ASSERT_TRUE(is_granted(one.acquire(name_of("dead b"), a)));
-    // It takes the names in the other order: the second when we wait for its first. Only we look
-    // for a deadlock, so it is we who lose.
+    ASSERT_TRUE(is_granted(ours.acquire(name_of("dead a"), a)));
+    ASSERT_TRUE(is_granted(ours.acquire(name_of("dead b"), a)));
+    server.sql(
+        "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN NULL; END IF; "
+        "PERFORM pg_advisory_xact_lock(77); "
+        "WHILE EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 78) "
+        "AND NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND "
+        "locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid) LOOP "
+        "PERFORM pg_sleep(0.02); END LOOP; RETURN NULL; END $$; "
+        "CREATE TRIGGER hold BEFORE UPDATE ON holdfast_names EXECUTE FUNCTION hold()",
+        "deadlock");
     const std::jthread other([&] {
         server.sql(
             "SET deadlock_timeout = '60s'; DO $$ BEGIN "
             "PERFORM 1 FROM holdfast_names WHERE name = 'dead b' FOR UPDATE; "
-            "WHILE NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) LOOP "
-            "PERFORM pg_sleep(0.02); END LOOP; "
-            "PERFORM 1 FROM holdfast_names WHERE name = 'dead a' FOR UPDATE; END $$");
+            "PERFORM pg_advisory_xact_lock(78); "
+            "WHILE NOT EXISTS (SELECT 1 FROM pg_locks "
+            "WHERE locktype = 'advisory' AND objid = 77) LOOP PERFORM pg_sleep(0.02); END LOOP; "
+            "PERFORM 1 FROM holdfast_names WHERE name = 'dead a' FOR UPDATE; END $$",
+            "deadlock");
     });
-    wait_for("the other's lock", [&] {
-        return server
-            .sql(
-                "SELECT name FROM holdfast_names WHERE name = 'dead b' "
-                "FOR UPDATE SKIP LOCKED")
-            .empty();
-    });
+    const auto has_begun = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 78";
+    wait_for("the other's lock", [&] { return !server.sql(has_begun).empty(); }, 30s);
     const std::vector<lease_request> both{ask::renew{name_of("dead a"), a, {}, 30s},
                                           ask::renew{name_of("dead b"), a, {}, 30s}};
     std::vector<result<lease_reply>> replies(2);
-    const auto deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
+    const auto deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'deadlock'";
     const auto before = server.sql(deadlocks);
-    one->exchange(both, replies, system_clock().now() + 20s);
-    wait_for("a deadlock", [&] { return server.sql(deadlocks) != before; });
-    EXPECT_TRUE(replies[0] && replies[1]);
+    ours->exchange(both, replies, system_clock().now() + 60s);
+    EXPECT_TRUE(replies[0]) << replies[0].error().detail;
+    EXPECT_TRUE(replies[1]) << replies[1].error().detail;
+    wait_for("a deadlock", [&] { return server.sql(deadlocks) != before; }, 30s);
 }
 
 TEST_F(postgresql_tables, batches_of_the_same_names_in_any_order_do_not_wait_for_each_other) {

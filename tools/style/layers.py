@@ -12,10 +12,11 @@ from .tree import Finding, line_of
 # the public headers. The most specific directory that contains a file is the one that counts.
 BASE = ("src/core", "src/runtime")
 LEASES = (*BASE, "src/command", "src/lease")
-LIBRARY = (*LEASES, "src/lease/commands", "src/lease/quorum", "src/lease/tables",
-           "src/cache", "src/driver/memory", "src/driver/postgresql", "src/driver/redis",
+LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
+           "src/lease/sessions", "src/lease/tables", "src/cache", "src/driver/etcd",
+           "src/driver/memory", "src/driver/mysql", "src/driver/postgresql", "src/driver/redis",
            "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
-           "src/resp", "src/traffic")
+           "src/resp", "src/tasks", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -24,17 +25,22 @@ LAYERS = {
     "src/lease": BASE,  # what several ways to keep leases share
     "src/lease/commands": LEASES,
     "src/lease/quorum": LEASES,
+    "src/lease/sessions": (*LEASES, "src/lease/tables"),
     "src/lease/tables": LEASES,
+    "src/lease/ordered": BASE,
+    "src/driver/etcd": (*BASE, "src/lease/ordered"),
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
-    "src/driver/postgresql": (*BASE, "src/lease/tables"),
+    "src/driver/postgresql": (*BASE, "src/lease/sessions", "src/lease/tables"),
+    "src/driver/mysql": (*BASE, "src/lease/sessions", "src/lease/tables"),
     "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
     "src/net": BASE,
     "src/traffic": (*BASE, "src/command"),
     "src/cache": (*BASE, "src/command"),
     "src/push": (*BASE, "src/command"),
+    "src/tasks": (*BASE, "src/lease/tables"),
     "src/process": (*BASE, "src/lock"),
     "src/open": LIBRARY,
     "apps/holdfast": LIBRARY,
@@ -47,11 +53,13 @@ LAYERS = {
 OUTSIDE = {
     "boost/asio": ("include", "apps/holdfast", "src/net"),
     "boost/beast": ("apps/holdfast", "src/net"),
-    "boost/json": ("apps/holdfast",),
+    "boost/json": ("include", "apps/holdfast"),
     "boost/": ("src/driver/memory",),
     "CLI/": ("apps/holdfast", "sim"),
+    "grpcpp/": ("src/driver/etcd",),
     "hiredis/": ("src/driver/redis", "apps/holdfast", "fuzz"),
     "libpq-fe.h": ("src/driver/postgresql", "apps/holdfast"),
+    "mysql.h": ("src/driver/mysql", "apps/holdfast"),
     "lauxlib.h": ("src/driver/memory",),
     "lua.h": ("src/driver/memory",),
     "lualib.h": ("src/driver/memory",),

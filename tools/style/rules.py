@@ -135,9 +135,11 @@ def pragma_once(tree):
 
 
 def leaked_include(tree):
-    """A public header includes the standard's and our own headers only; asio*.hpp are for Asio."""
+    """A public header includes the standard's and our own headers only.
+
+    asio*.hpp are for Asio, json*.hpp for Boost.JSON."""
     for file in tree.of("cpp"):
-        if not file.path.startswith("include/holdfast/") or file.name.startswith("asio"):
+        if not file.path.startswith("include/holdfast/") or file.name.startswith(("asio", "json")):
             continue
         for number, line in enumerate(file.lines, 1):
             found = re.match(r"\s*#\s*include\s*(\S+)", line)

@@ -151,7 +151,7 @@ std::string zsh_script(const CLI::App& top) {
     for_each_app(top, [&](const CLI::App& words) {
         out += fmt::format("{}() {{\n    local curcontext=\"$curcontext\" state line\n",
                            zsh_name(words));
-        if (words.get_name() == "run") out += zsh_other_command;
+        if (takes_command(words)) out += zsh_other_command;
         if (words.get_name() == "help") {  // as if it were not there
             out += "    _holdfast\n}\n";
             return;

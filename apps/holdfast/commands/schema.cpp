@@ -5,8 +5,12 @@
 #include "command_line.hpp"
 #include "option_types.hpp"
 
+#ifdef HOLDFAST_APP_MYSQL
+#include "driver/mysql/mysql_dialect.hpp"
+#endif
 #ifdef HOLDFAST_APP_POSTGRESQL
 #include "driver/postgresql/postgresql_dialect.hpp"
+#include "tasks/task_statements.hpp"
 #endif
 
 #include <CLI/CLI.hpp>
@@ -25,15 +29,25 @@ struct schema_options {
     std::string engine = "postgresql";
 };
 
-exit_code print_schema(const schema_options& /*options*/) {
+exit_code print_schema(const schema_options& options) {
 #ifdef HOLDFAST_APP_POSTGRESQL
-    fmt::print("BEGIN;\n{};\nCOMMIT;\n", fmt::join(postgresql::make_tables(), ";\n"));
-    return exit_code::success;
-#else
-    fmt::print(stderr,
-               "holdfast schema: this program was built without any engine in a database\n");
-    return exit_code::usage;
+    if (options.engine == "postgresql") {
+        auto tables = postgresql::make_tables();
+        for (std::string& one : detail::task_schema(postgresql::postgresql_dialect())) {
+            tables.push_back(std::move(one));
+        }
+        fmt::print("BEGIN;\n{};\nCOMMIT;\n", fmt::join(tables, ";\n"));
+        return exit_code::success;
+    }
 #endif
+#ifdef HOLDFAST_APP_MYSQL
+    if (options.engine == "mysql") {
+        fmt::print("{};\n", fmt::join(mysql::make_tables(), ";\n"));
+        return exit_code::success;
+    }
+#endif
+    fmt::print(stderr, "holdfast schema: this program was built without {}:\n", options.engine);
+    return exit_code::usage;
 }
 
 }  // namespace
@@ -41,13 +55,15 @@ exit_code print_schema(const schema_options& /*options*/) {
 void add_schema(CLI::App& to, command_list& all) {
     const auto options = std::make_shared<schema_options>();
     CLI::App* words = to.add_subcommand("schema", "Print the tables of a database engine, as SQL");
-    add_choice(*words, "--engine", options->engine, {"postgresql"}, "Which database");
+    words->group("");  // for administrators, once; the overview fits a screen without it
+    add_choice(*words, "--engine", options->engine, {"postgresql", "mysql"}, "Which database");
     words->footer(
         "The first program that uses a database creates the tables, if it may.\n"
         "Otherwise let an administrator run what this prints, and grant SELECT,\n"
         "INSERT, UPDATE and DELETE on them.\n"
         "Examples:\n"
         "  holdfast schema --engine postgresql | psql app\n"
+        "  holdfast schema --engine mysql | mariadb app\n"
         "Exit codes: 0 printed, 2 misuse\n");
     all.push_back({.words = words, .run = [options] { return print_schema(*options); }});
 }

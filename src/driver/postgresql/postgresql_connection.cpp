@@ -10,6 +10,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -24,11 +25,6 @@ constexpr Oid type_text = 25;
 constexpr int binary = 1;
 constexpr std::size_t most_values = 16;
 
-const std::array<std::string, sql::sentence_count>& texts() {
-    static const auto all = sql::statements(postgresql_dialect());
-    return all;
-}
-
 std::string name_of(sentence what) {
     return fmt::format("holdfast_{}", static_cast<int>(what));
 }
@@ -39,7 +35,7 @@ bool changes(sentence what) {
         case sentence::take:
         case sentence::extend:
         case sentence::release_free: return true;
-        default: return false;
+        default: return static_cast<std::size_t>(what) >= sql::sentence_count;
     }
 }
 
@@ -102,8 +98,13 @@ private:
 
 }  // namespace
 
-postgresql_connection::postgresql_connection(const postgresql_options& options, clock& time)
-    : options_(options), clock_(time), link_(options) {}
+postgresql_connection::postgresql_connection(const postgresql_options& options, clock& time,
+                                             std::span<const std::string> further)
+    : options_(options),
+      clock_(time),
+      link_(options),
+      texts_(sql::statements_and(postgresql_dialect(), further)),
+      prepared_(texts_.size()) {}
 
 result<void> postgresql_connection::ready(time_point give_up) {
     const duration left = give_up - clock_.now();
@@ -115,7 +116,7 @@ result<void> postgresql_connection::ready(time_point give_up) {
     sent_.clear();
     if (link_.is_open() && !link_.is_quiet()) link_.close();
     if (link_.is_open()) return {};
-    prepared_.reset();
+    prepared_.assign(texts_.size(), false);
     if (auto opened = link_.open(deadline_); !opened) return opened;
     if (auto fit = check_tables(link_, options_, deadline_); !fit) {
         link_.close();
@@ -173,7 +174,7 @@ bool postgresql_connection::prepare(sentence what, std::span<const sql::value> v
     if (prepared_[at] || on_its_way) return true;
     const bound_values bound(values);
     sent_.push_back({.prepares = what});
-    return ::PQsendPrepare(link_.get(), name_of(what).c_str(), texts()[at].c_str(), bound.count(),
+    return ::PQsendPrepare(link_.get(), name_of(what).c_str(), texts_[at].c_str(), bound.count(),
                            bound.types()) != 0;
 }
 
@@ -247,7 +248,7 @@ std::optional<complaint> postgresql_connection::read_answers() {
             case PGRES_COMMAND_OK:
                 if (at >= sent_.size()) break;
                 if (sent_[at].prepares)
-                    prepared_.set(static_cast<std::size_t>(*sent_[at].prepares));
+                    prepared_[static_cast<std::size_t>(*sent_[at].prepares)] = true;
                 if (sent_[at].asks != nullptr) read_rows(answer, *sent_[at].asks);
                 break;
             default:

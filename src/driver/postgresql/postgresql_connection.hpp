@@ -7,9 +7,8 @@
 
 #include <holdfast/clock.hpp>
 
-#include <array>
-#include <bitset>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,10 @@ namespace holdfast::postgresql {
 
 class postgresql_connection final : public sql::connection {
 public:
-    /// The options outlive it.
-    postgresql_connection(const postgresql_options& options, clock& time);
+    /// The options outlive it. `further` are run besides the statements of the leases
+    /// (further_sentence()).
+    postgresql_connection(const postgresql_options& options, clock& time,
+                          std::span<const std::string> further = {});
 
     [[nodiscard]] bool is_remote() const noexcept override { return true; }
     [[nodiscard]] result<void> ready(time_point give_up) override;
@@ -68,7 +69,8 @@ private:
     const postgresql_options& options_;
     clock& clock_;
     postgresql_link link_;
-    std::bitset<sql::sentence_count> prepared_;
+    const std::vector<std::string> texts_;
+    std::vector<bool> prepared_;
     std::vector<sent> sent_;
     time_point deadline_;  // by the machine's clock
     bool in_transaction_ = false;

@@ -2,16 +2,21 @@
 #include "driver/postgresql/postgresql_database.hpp"
 
 #include "driver/postgresql/postgresql_connection.hpp"
+#include "driver/postgresql/postgresql_listener.hpp"
 
 #include <utility>
 
 namespace holdfast::postgresql {
 
-postgresql_database::postgresql_database(postgresql_options options, clock& time)
-    : options_(std::move(options)), clock_(time), listener_(options_) {}
+postgresql_database::postgresql_database(postgresql_options options, clock& time,
+                                         std::vector<std::string> further)
+    : options_(std::move(options)),
+      clock_(time),
+      further_(std::move(further)),
+      listener_(std::make_unique<postgresql_listener>(options_)) {}
 
 std::unique_ptr<sql::connection> postgresql_database::make_connection() {
-    return std::make_unique<postgresql_connection>(options_, clock_);
+    return std::make_unique<postgresql_connection>(options_, clock_, further_);
 }
 
 result<void> postgresql_database::hear(const sql::listener_id& whose, time_point give_up) {

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "driver/postgresql/postgresql_listener.hpp"
 #include "driver/postgresql/postgresql_options.hpp"
+#include "lease/tables/listener_thread.hpp"
 #include "lease/tables/sql_database.hpp"
+
+#include <string>
+#include <vector>
 
 /// A PostgreSQL database as the SQL family uses it: several connections, and one that listens.
 namespace holdfast::postgresql {
 
 class postgresql_database final : public sql::database {
 public:
-    /// Does no I/O.
-    postgresql_database(postgresql_options options, clock& time);
+    /// Does no I/O. `further` are statements of its connections besides those of the leases.
+    postgresql_database(postgresql_options options, clock& time,
+                        std::vector<std::string> further = {});
 
     [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override;
     [[nodiscard]] std::size_t most_connections() const noexcept override {
@@ -24,7 +28,8 @@ public:
 private:
     const postgresql_options options_;
     clock& clock_;
-    postgresql_listener listener_;
+    const std::vector<std::string> further_;
+    sql::listener_thread listener_;
 };
 
 }  // namespace holdfast::postgresql

@@ -46,7 +46,7 @@ UPDATE holdfast_names
 SET owner = '', fence = 0, expires = 0, since = 0, process = 0, listener = 0
 WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
 
-// Nobody before a waiter has to be looked for: every process wakes the next in line.
+// Nobody before a waiter has to be looked for: every process wakes the next in the queue.
 constexpr std::string_view look = R"(
 SELECT {now}, n.expires, n.top, p.ticket, p.until, p.since,
     (SELECT count(*) FROM holdfast_parties q

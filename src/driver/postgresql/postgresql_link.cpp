@@ -120,13 +120,15 @@ int postgresql_link::socket() const noexcept {
 }
 
 bool postgresql_link::wait(short events, time_point deadline) const {
-    pollfd one{.fd = socket(), .events = events, .revents = 0};
+    pollfd both[2]{{.fd = socket(), .events = events, .revents = 0},
+                   {.fd = closing_, .events = POLLIN, .revents = 0}};
     while (true) {
         const duration left = deadline - system_clock().now();
         if (left <= duration::zero()) return false;
         const auto ms = std::min<std::int64_t>(in_ms(left), 60'000);
-        const int ready = ::poll(&one, 1, static_cast<int>(ms));
-        if (ready > 0) return true;
+        if (::poll(both, 2, static_cast<int>(ms)) <= 0) continue;
+        if (both[0].revents != 0) return true;
+        if (both[1].revents != 0) return false;
     }
 }
 

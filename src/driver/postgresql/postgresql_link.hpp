@@ -50,6 +50,9 @@ public:
     /// The next result of what was sent; null at the end of each statement's.
     [[nodiscard]] std::expected<answer_set, complaint> next(time_point deadline);
 
+    /// From now on: whatever is waited for is given up, as at its deadline, once `fd` can be read.
+    void give_up_by(int fd) noexcept { closing_ = fd; }
+
     [[nodiscard]] pg_conn* get() const noexcept { return db_.get(); }
     [[nodiscard]] int socket() const noexcept;
     [[nodiscard]] const std::string& label() const noexcept { return label_; }
@@ -65,6 +68,7 @@ private:
 
     const postgresql_options& options_;
     const std::string label_;
+    int closing_ = -1;
     std::unique_ptr<pg_conn, closer> db_;
 };
 

@@ -28,6 +28,8 @@ struct postgresql_options {
     std::string key_file{};
     /// The schema that the tables are in. Empty: the first of the user's search path.
     std::string schema{};
+    /// Leases are locks of sessions (src/lease/sessions), not rows: no tables, no fence.
+    bool session_locks = false;
     /// Make the tables if they are not there.
     bool create = true;
     /// A pooler stands between that gives a client one server connection for as long as it is

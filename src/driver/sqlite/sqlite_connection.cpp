@@ -47,7 +47,8 @@ void bind(sqlite3_stmt* statement, std::span<const sql::value> values) {
     for (int i = 0; i < static_cast<int>(values.size()); ++i) {
         const sql::value& one = values[static_cast<std::size_t>(i)];
         if (one.is_text()) {
-            ::sqlite3_bind_text(statement, i + 1, one.text().data(),
+            // A null pointer would be the value NULL.
+            ::sqlite3_bind_text(statement, i + 1, one.text().empty() ? "" : one.text().data(),
                                 static_cast<int>(one.text().size()), SQLITE_STATIC);
         } else {
             ::sqlite3_bind_int64(statement, i + 1, one.number());
@@ -68,8 +69,12 @@ void sqlite_connection::finalizer::operator()(sqlite3_stmt* statement) const noe
     ::sqlite3_finalize(statement);
 }
 
-sqlite_connection::sqlite_connection(sqlite_options options, clock& time)
-    : options_(std::move(options)), clock_(time), texts_(sql::statements(sqlite_dialect())) {}
+sqlite_connection::sqlite_connection(sqlite_options options, clock& time,
+                                     std::span<const std::string> further)
+    : options_(std::move(options)),
+      clock_(time),
+      texts_(sql::statements_and(sqlite_dialect(), further)),
+      statements_(texts_.size()) {}
 
 sqlite_connection::~sqlite_connection() {
     close();

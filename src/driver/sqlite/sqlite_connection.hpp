@@ -11,11 +11,12 @@
 
 #include <holdfast/clock.hpp>
 
-#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 struct sqlite3_stmt;
 
@@ -37,7 +38,9 @@ namespace holdfast::sqlite {
 
 class sqlite_connection final : public sql::connection {
 public:
-    sqlite_connection(sqlite_options options, clock& time);
+    /// `further` are run besides the statements of the leases (further_sentence()).
+    sqlite_connection(sqlite_options options, clock& time,
+                      std::span<const std::string> further = {});
     ~sqlite_connection() override;
 
     [[nodiscard]] result<void> ready(time_point give_up) override;
@@ -82,11 +85,11 @@ private:
     const sqlite_options options_;
     process_liveness life_;
     clock& clock_;
-    const std::array<std::string, sql::sentence_count> texts_;
+    const std::vector<std::string> texts_;
     handle db_;
-    std::array<statement, sql::sentence_count> statements_;  // closed before the database
-    std::optional<error> only_read_;  // why it cannot be written, if that is so
-    std::optional<error> sick_;       // what it was closed after, until it is opened anew
+    std::vector<statement> statements_;  // closed before the database
+    std::optional<error> only_read_;     // why it cannot be written, if that is so
+    std::optional<error> sick_;          // what it was closed after, until it is opened anew
     bool in_transaction_ = false;
     std::optional<machine_clock> machine_;
     std::int64_t noted_ahead_ = 0;  // of the machine's clock, as the file says

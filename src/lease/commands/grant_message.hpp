@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-/// The text by which a server tells a waiter of its grant: "owner fence claim_ms", as line.lua
+/// The text by which a server tells a waiter of its grant: "owner fence claim_ms", as queue.lua
 /// sends it.
 namespace holdfast {
 

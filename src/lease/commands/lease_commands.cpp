@@ -19,7 +19,7 @@ namespace {
 using detail::longest_poll;
 using detail::overloaded;
 
-// The head of the line looks just after a dead holder's time is over. Whoever is behind it comes a
+// The head of the queue looks just after a dead holder's time is over. Whoever is behind it comes a
 // little later, in case the head does not, and so that not all come at once.
 constexpr duration behind_the_head = std::chrono::milliseconds(10);
 
@@ -374,7 +374,7 @@ result<lease_reply> lease_commands::acquired(const ask::acquire& asked, const re
     if (parts.size() == 2 && number(0) >= code::other_mode)
         return refused(asked, number(0), number(1));
     if (parts.size() == 2 && number(0) == code::line_full) {
-        return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the line is full",
+        return fail(errc::busy, fmt::format("{} are waiting for '{}' already: the queue is full",
                                             number(1), asked.name.value()));
     }
     if (parts.size() == 3 && number(0) == code::quarantined) {

@@ -40,7 +40,7 @@
 /// first to whoever it has something to say to last (its list of those grows at the front): that is
 /// the one that released, whose answer comes after the message. Then it wakes up, on the processor
 /// that the server runs on, and the next holder waits for both. With an answer to be written
-/// already, that of the DEL of its old place in line, it stands behind the next holder.
+/// already, that of the DEL of its old place in the queue, it stands behind the next holder.
 ///
 /// A lease that others may hold too goes by the fast path while it is alone: its value says so
 /// ("owner:hf:s1:" shared, "owner:hf:p1/5:" one permit of five; holders.lua). Several permits at
@@ -54,7 +54,7 @@ struct command_lease_options {
     /// look, so that a live waiter always learns in time; short, because a dead one blocks that
     /// long.
     duration claim = std::chrono::milliseconds(constant::usual_claim_ms);
-    /// How long a place in line is kept without a look.
+    /// How long a place in the queue is kept without a look.
     duration place = std::chrono::seconds(3);
     /// How many may wait for one name.
     std::uint32_t most_waiters = 1000;

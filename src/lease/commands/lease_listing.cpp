@@ -39,7 +39,7 @@ constexpr int most_shares = 200;
 struct lock_value {
     std::string_view client = {};
     bool marked = false;
-    bool free = false;     ///< Kept for those in line.
+    bool free = false;     ///< Kept for those in the queue.
     bool several = false;  ///< Its holders stand beside it.
     lease_mode mode = {};
     fencing_token fence = {};

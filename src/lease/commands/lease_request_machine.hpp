@@ -34,7 +34,7 @@ public:
     /// Of the next trip.
     [[nodiscard]] lease_way way() const noexcept { return way_; }
 
-    /// Whether the next trip can make the caller stand in line: then it needs a channel.
+    /// Whether the next trip can make the caller wait in the queue: then it needs a channel.
     [[nodiscard]] bool may_wait() const noexcept;
 
     /// Makes the commands of the next trip. `channel` outlives them.

@@ -10,7 +10,7 @@
 /// this file and of core/lease_bounds.hpp. A name that is in neither stops the build.
 namespace holdfast::constant {
 
-/// How much longer than its lease a marked lock stays: see line.lua.
+/// How much longer than its lease a marked lock stays: see queue.lua.
 inline constexpr std::int64_t slack_ms = 3000;
 
 /// Every counter starts from the time of day in microseconds: one below this was lost.

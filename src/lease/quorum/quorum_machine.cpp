@@ -323,7 +323,7 @@ void quorum_machine::tidy(std::size_t node, step& out) {
 }
 
 // An owner that is given back is ended at every node: also where nobody answers, and where it holds
-// nothing but may stand in line, since others were enough.
+// nothing but may wait in the queue, since others were enough.
 void quorum_machine::end_whole(std::size_t node, step& out) {
     const auto* ended = std::get_if<ask::release>(&plan_.request);
     if (ended == nullptr && !std::holds_alternative<ask::leave>(plan_.request)) return;

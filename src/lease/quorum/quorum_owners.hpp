@@ -17,7 +17,7 @@
 /// look again, which of its grants are being undone, and that it is over, for the requests of it
 /// which some node carries out only then.
 ///
-/// A waiter stands in the line of every node, but each line is its own: the nodes may name
+/// A waiter stands in the queue of every node, but each queue is its own: the nodes may name
 /// different waiters, and if each handed off what it has, nobody would have a majority. So no node
 /// hands off; it tells the first in its line that the name is free there. A waiter that a majority
 /// tells this goes at once. One that fewer tell comes a little later, by chance; the more often it

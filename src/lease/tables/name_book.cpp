@@ -160,7 +160,7 @@ result<lease_reply> name_book::acquire(const ask::acquire& asked, const listener
         const std::uint32_t ahead = ahead_of(find(asked.owner, stand::waits));
         if (ahead >= most_waiters) {
             find(asked.owner, stand::waits)->gone = true;
-            return fail(errc::busy, fmt::format("the line for '{}' is full: {} wait",
+            return fail(errc::busy, fmt::format("the queue for '{}' is full: {} wait",
                                                 asked.name.value(), ahead));
         }
     }
@@ -231,7 +231,7 @@ void name_book::take(const ask::acquire& asked, const listener_id& self) {
     hold(*mine, now_ + micros(asked.ttl), asked.spare_fences);
 }
 
-// Tells or gives it to one in line. Answers whether those behind it may be asked.
+// Tells or gives it to one in the queue. Answers whether those behind it may be asked.
 bool name_book::offer(party& waiter) {
     const hearing where = hears_(waiter.listener);
     if (where == hearing::gone) {

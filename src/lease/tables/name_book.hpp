@@ -16,7 +16,7 @@
 /// - Who fits: an exclusive holder is alone; shared ones stand together; so do permits of n, while
 ///   no more than n are taken.
 /// - First come, first served: who comes while others wait waits behind them, whatever its mode. A
-///   name is handed along the line until the first that does not fit, who is not overtaken.
+///   name is handed along the queue until the first that does not fit, who is not overtaken.
 /// - A waiter that is handed the name holds it for its claim, until it is heard of. One of this
 ///   process is told; so is one of another process, if the database carries notes between them.
 ///   Otherwise that one finds out at its next look, some milliseconds later.
@@ -67,7 +67,7 @@ struct party {
     /// reason is.
     std::int64_t until = 0;
     std::int64_t since = 0;
-    std::int64_t ticket = 0;  ///< Of a waiter: the order of the line.
+    std::int64_t ticket = 0;  ///< Of a waiter: the order of the queue.
     std::int64_t claim = 0;   ///< Of a waiter; 0: it barges.
     std::int64_t spare = 0;   ///< Of a waiter: fences to reserve.
     listener_id listener = {};
@@ -104,7 +104,7 @@ public:
     lease_reply leave(const ask::leave& asked);
     lease_reply adopt(const lease_adoption& asked, const listener_id& self);
     std::uint32_t evict(std::string_view reason);
-    /// Nobody loses any; those in line get what there is more.
+    /// Nobody loses any; those in the queue get what there is more.
     void resize(std::uint32_t permits);
     /// Drops the dead, and hands the name to the living.
     void settle();
@@ -129,7 +129,7 @@ private:
     [[nodiscard]] std::uint32_t ahead_of(const party* waiter) const;
     void drop_dead();
     void join_queue(const ask::acquire& asked, const listener_id& self);
-    /// Gives the name along the line; `me` gets what it asked for instead of a claim.
+    /// Gives the name along the queue; `me` gets what it asked for instead of a claim.
     void handoff(const ask::acquire* me = nullptr);
     bool offer(party& waiter);
     void tell_to_poll(const party& waiter);

@@ -14,7 +14,8 @@
 ///
 /// It runs the statements of sql_statements.hpp, which it has prepared once, each with its values,
 /// and says in our own words what went wrong. What differs between databases in the text of a
-/// statement is in the dialect (sql_statements.hpp).
+/// statement is in the dialect (sql_statements.hpp). Further statements may be given to it when it
+/// is made: tasks are kept so (src/tasks). They are numbered behind those of the leases.
 namespace holdfast::sql {
 
 enum class sentence : std::uint8_t;

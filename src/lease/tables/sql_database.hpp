@@ -24,7 +24,7 @@ public:
     [[nodiscard]] virtual bool carries_notes() const noexcept { return false; }
 
     /// Makes notes for that store arrive (by tell() of wake_hub.hpp), from now on and until the
-    /// database is destroyed. Called before one of its waiters stands in line.
+    /// database is destroyed. Called before one of its waiters waits in the queue.
     /// Errors: why they cannot.
     [[nodiscard]] virtual result<void> hear(const listener_id& /*whose*/, time_point /*give_up*/) {
         return {};

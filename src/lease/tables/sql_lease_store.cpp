@@ -4,6 +4,7 @@
 #include "core/overloaded.hpp"
 #include "core/permit_bounds.hpp"
 #include "core/require.hpp"
+#include "lease/tables/note_text.hpp"
 #include "lease/tables/quick_request.hpp"
 #include "lease/tables/sql_statements.hpp"
 #include "runtime/fork_watch.hpp"
@@ -57,11 +58,6 @@ public:
 private:
     std::unique_ptr<connection> only_;
 };
-
-std::string text_of(const note& one) {
-    return fmt::format("{} {} {} {}", one.to.number, one.push.owner.value(), one.push.fence.value,
-                       std::chrono::duration_cast<std::chrono::microseconds>(one.push.ttl).count());
-}
 
 std::optional<error> unfit(const lease_request& request) {
     const lease_mode mode = mode_of(request);
@@ -180,7 +176,7 @@ result<void> sql_lease_store::send_notes(visit& at, std::size_t from) {
     if (!database_->carries_notes()) return {};
     for (const note& one : std::span(at.notes).subspan(from)) {
         if (one.to.process == listener_.id().process) continue;
-        const std::string text = text_of(one);
+        const std::string text = note_text(one);
         const std::array<value, 3> values{one.to.process, one.to.number, text};
         if (auto sent = at.db->write(sentence::tell_other, values); !sent) return sent;
     }

@@ -23,9 +23,9 @@
 /// A request about a name that nobody else wants is one statement by itself; everything else is one
 /// transaction that loads the name, decides, and writes back (quick_request.hpp, lease_table.hpp,
 /// name_book.hpp). A batch is one transaction, which takes the names in their order, so that two
-/// batches do not wait for each other. A release hands the name to the next in line, and tells it:
-/// in this process at once, in another by the database if that carries notes; otherwise it finds
-/// out at its next look.
+/// batches do not wait for each other. A release hands the name to the next in the queue, and tells
+/// it: in this process at once, in another by the database if that carries notes; otherwise it
+/// finds out at its next look.
 ///
 /// A request uses one of the pool's connections: one for SQLite, which lets one write at a time
 /// anyway. `submit` has a thread, made when first needed, because a database that somebody else has

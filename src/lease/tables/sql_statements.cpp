@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace holdfast::sql {
@@ -211,11 +212,25 @@ std::array<std::string, sentence_count> statements(const dialect& words) {
     for (const own_text& one : words.own) texts[static_cast<std::size_t>(one.what)] = one.text;
     std::array<std::string, sentence_count> done;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        done[i] = fmt::format(fmt::runtime(texts[i]), fmt::arg("now", words.now),
-                              fmt::arg("tell", words.tell));
-        std::ranges::replace(done[i], '?', words.mark);
+        done[i] = in_dialect(texts[i], words);
     }
     return done;
+}
+
+std::string in_dialect(std::string_view text, const dialect& words) {
+    std::string done =
+        fmt::format(fmt::runtime(text), fmt::arg("now", words.now), fmt::arg("tell", words.tell));
+    std::ranges::replace(done, '?', words.mark);
+    return done;
+}
+
+std::vector<std::string> statements_and(const dialect& words,
+                                        std::span<const std::string> further) {
+    auto ours = statements(words);
+    std::vector<std::string> all(std::make_move_iterator(ours.begin()),
+                                 std::make_move_iterator(ours.end()));
+    all.insert(all.end(), further.begin(), further.end());
+    return all;
 }
 
 }  // namespace holdfast::sql

@@ -54,6 +54,11 @@ enum class sentence : std::uint8_t {
 };
 inline constexpr std::size_t sentence_count = static_cast<std::size_t>(sentence::sweep_keys) + 1;
 
+/// The statement number `index` of those that were given to a connection besides ours.
+[[nodiscard]] constexpr sentence further_sentence(std::size_t index) noexcept {
+    return static_cast<sentence>(sentence_count + index);
+}
+
 /// A statement that a database writes in its own way.
 struct own_text {
     sentence what;
@@ -88,5 +93,12 @@ inline constexpr int schema_version = 3;
 
 /// Their texts, with ?1, ?2 … (or $1, $2 …) for the values. Empty: this database has no such.
 [[nodiscard]] std::array<std::string, sentence_count> statements(const dialect& words);
+
+/// A text in which {now} and ?1 stand for what the dialect has for them.
+[[nodiscard]] std::string in_dialect(std::string_view text, const dialect& words);
+
+/// Ours, and behind them those of somebody else.
+[[nodiscard]] std::vector<std::string> statements_and(const dialect& words,
+                                                      std::span<const std::string> further);
 
 }  // namespace holdfast::sql

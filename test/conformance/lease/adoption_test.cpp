@@ -54,7 +54,7 @@ TEST_P(adoption_promise, a_token_is_taken_up_once) {
 
 TEST_P(adoption_promise, a_token_that_nobody_takes_up_ends_with_the_lease) {
     const auto token = take(one).detach().value();
-    bed->pass(ttl + ttl / 20 + 5ms);
+    bed->pass(ttl + ttl / 20 + bed->late() + 5ms);
     EXPECT_TRUE(is_free());
     EXPECT_EQ(two.adopt(token, options()).error(), errc::lease_lost);
 }

@@ -76,7 +76,9 @@ TEST_P(introspection, the_holder_sees_that_it_is_its_own_and_others_that_it_is_h
 
 TEST_P(introspection,
        the_holder_of_a_lease_that_was_renewed_is_known_with_its_fence_and_since_when) {
-    const auto before = two.compare_clocks().value().offset + bed->time().wall();
+    // An engine that has no clock shows what the holder's own says.
+    const auto apart = two.compare_clocks();
+    const auto before = (apart ? apart->offset : duration::zero()) + bed->time().wall();
     const auto held = take(one);
     wait_for_renewal(one);
     const auto known = [&] { return two.inspect("job").value().value().holders.at(0); };
@@ -161,6 +163,7 @@ TEST_P(introspection, a_reader_or_a_permit_is_known_for_what_it_is_also_if_it_is
     EXPECT_EQ(seats.mode, (lease_mode{lease_mode::kind::permit, 2, 5}));
     EXPECT_EQ(seats.holders.size(), 1U);
     EXPECT_EQ(seats.resized, std::nullopt) << "five is what they say";
+    if (!one.can().resize) return;
     ASSERT_TRUE(two.semaphore("seats", 5).resize(7));
     const auto more = two.inspect("seats").value().value();
     EXPECT_EQ(more.resized, 7U);

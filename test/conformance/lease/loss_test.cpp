@@ -76,7 +76,7 @@ TEST_P(loss_promise, a_paused_holder_sees_its_loss_at_the_first_look) {
     auto sleeper = bed->client_on(line);
     auto held = take(sleeper);
     line->set(interposed_store::line::black_hole);  // a paused process sends nothing
-    bed->pass(ttl + 5ms);
+    bed->pass(ttl + bed->late() + 5ms);
     EXPECT_FALSE(held.held());
     const auto next = take(two);
     line->set(interposed_store::line::whole);
@@ -108,7 +108,7 @@ TEST_P(loss_promise, max_hold_ends_a_task_that_never_ends) {
     });
     wait_for("the loss", [&] { return held.lost().stop_requested(); });
     EXPECT_EQ(held.reason(), loss_reason::max_hold);
-    bed->pass(ttl + 5ms);
+    bed->pass(ttl + bed->late() + 5ms);
     EXPECT_TRUE(is_free());
 }
 

@@ -67,15 +67,19 @@ protected:
         return who.send(ask::acquire{
             .name = job, .owner = owner, .mode = shared, .ttl = ttl, .ticket = {}, .turns = held});
     }
-    /// Those told that they hold it now, as soon as there are so many.
+    /// Those told that they hold it now, as soon as there are so many, in the order of their
+    /// fences. Where each watches for itself, they may be told in another.
     std::vector<owner_token> told(party& who, std::size_t count) {
-        std::vector<owner_token> all;
+        std::vector<handed_off> all;
         wait_for("handoffs", [&] {
-            for (const handed_off& given : who.heard()) all.push_back(given.owner);
+            for (const handed_off& given : who.heard()) all.push_back(given);
             return all.size() >= count;
         });
         EXPECT_EQ(all.size(), count);
-        return all;
+        if (bed->serves_by_entry()) std::ranges::sort(all, {}, &handed_off::fence);
+        std::vector<owner_token> owners;
+        for (const handed_off& given : all) owners.push_back(given.owner);
+        return owners;
     }
     lease_info listed() {
         const auto all = two.store().list("job", bed->time().now() + 5s).value();

@@ -255,6 +255,7 @@ TEST_P(mutex_promise, who_barges_is_served_too_and_never_meets_another) {
 
 TEST_P(mutex_promise, the_engines_clock_can_be_compared) {
     const auto seen = one.compare_clocks();
+    if (!seen && seen.error() == errc::unsupported) GTEST_SKIP() << "allowed: it has no clock";
     ASSERT_TRUE(seen) << to_string(seen.error());
     EXPECT_LT(seen->offset, 2s);
     EXPECT_GT(seen->offset, -2s);

@@ -16,6 +16,9 @@ namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
+/// Why a case is skipped where testbed::serves_by_entry().
+inline constexpr auto by_entry = "allowed: a queue of entries, which the engine itself ends";
+
 /// One client of the engine, as the seam sees it.
 class party {
 public:

@@ -37,6 +37,13 @@ public:
 
     /// A ttl that suits the engine: long where time is virtual, short where it must be waited for.
     [[nodiscard]] virtual duration ttl() const = 0;
+    /// How much later than its ttl a dead holder's lease may end, where the engine looks for such
+    /// leases from time to time.
+    [[nodiscard]] virtual duration late() const { return duration::zero(); }
+    /// Is the queue made of entries that each waiter puts there itself? Then an entry that is gone
+    /// has no place to come back to, nobody comes in before another, and a waiter is told when it
+    /// is its turn, not when to look.
+    [[nodiscard]] virtual bool serves_by_entry() const { return false; }
     /// How many names a case of thousands takes.
     [[nodiscard]] virtual std::size_t many() const { return sanitized ? 500 : 2'000; }
 

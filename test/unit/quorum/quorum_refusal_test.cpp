@@ -45,7 +45,7 @@ TEST_F(quorum_of, a_vote_for_a_refused_waiter_is_undone_however_late_it_comes) {
 TEST_F(quorum_of, a_waiter_that_most_have_no_room_for_leaves_the_lines_of_the_others) {
     auto m = five(acquire(ask::when_busy::join_queue));
     static_cast<void>(m.start(vote_start));
-    const auto full = [] { return result<lease_reply>(fail(errc::busy, "the line is full")); };
+    const auto full = [] { return result<lease_reply>(fail(errc::busy, "the queue is full")); };
     for (std::size_t node : {0U, 1U}) static_cast<void>(m.on_answer(node, full(), soon));
     const step said = m.on_answer(2, full(), soon);
     ASSERT_TRUE(said.outcome && !*said.outcome);

@@ -33,6 +33,9 @@ void add_bench(CLI::App& to, command_list& all) {
     add_bench_handoff(*words, all);
     add_bench_limit(*words, all);
     add_bench_raw(*words, all);
+#ifdef HOLDFAST_BENCH_SQLITE
+    add_bench_tasks(*words, all);
+#endif
 }
 
 void add_bench_options(CLI::App& to, bench_options& options) {

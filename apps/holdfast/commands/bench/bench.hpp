@@ -16,6 +16,7 @@ void add_bench_keeper(CLI::App& to, command_list& all);
 void add_bench_handoff(CLI::App& to, command_list& all);
 void add_bench_limit(CLI::App& to, command_list& all);
 void add_bench_raw(CLI::App& to, command_list& all);
+void add_bench_tasks(CLI::App& to, command_list& all);
 
 /// What --help says of --engine where every engine can be measured.
 inline constexpr const char* every_engine = "memory:, sqlite:, redis:, redlock:";

@@ -40,7 +40,8 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
     if (allowed == breadth::all) {
         schemes.emplace_back("redlock");
         schemes.emplace_back("postgresql");
-        more += ", redlock: (five of its own), postgresql://host/database";
+        schemes.emplace_back("mysql");
+        more += ", redlock: (five of its own), postgresql://host/database, mysql://host/database";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();
     const std::string why = known ? std::string("such a URL cannot be measured")
@@ -143,7 +144,9 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
     } else if (where->scheme == "sqlite" && allowed != breadth::redis_and_memory) {
         done = use_file(made, *where);
     }
-    if (where->scheme.starts_with("postgres") && allowed == breadth::all) {
+    const bool database = where->scheme.starts_with("postgres") || where->scheme == "mysql" ||
+                          where->scheme == "mariadb";
+    if (database && allowed == breadth::all) {
         made.of = kind::database;
         done = {};
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/file_by_hand.hpp"
 
+#ifdef HOLDFAST_BENCH_MYSQL
+#include "commands/bench/mysql_pairs.hpp"
+#endif
 #ifdef HOLDFAST_BENCH_POSTGRESQL
 #include "commands/bench/postgresql_pairs.hpp"
 #endif
@@ -23,21 +26,17 @@ std::string synchronous_of(const std::string& engine_url) {
     return found == parsed->options.end() ? "normal" : found->second;
 }
 
+result<bench::pairs_result> pairs_by_hand_in_a_database(
+    [[maybe_unused]] const bench_engine& engine,
+    [[maybe_unused]] const bench::pairs_options& wanted) {
 #ifdef HOLDFAST_BENCH_POSTGRESQL
-
-result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine& engine,
-                                                        const bench::pairs_options& wanted) {
-    return bench::pairs_by_postgresql(engine.url, wanted);
-}
-
-#else
-
-result<bench::pairs_result> pairs_by_hand_in_a_database(const bench_engine&,
-                                                        const bench::pairs_options&) {
-    return fail(errc::unsupported, "this program was built without PostgreSQL");
-}
-
+    if (engine.url.starts_with("postgres")) return bench::pairs_by_postgresql(engine.url, wanted);
 #endif
+#ifdef HOLDFAST_BENCH_MYSQL
+    if (engine.url.starts_with("m")) return bench::pairs_by_mysql(engine.url, wanted);
+#endif
+    return fail(errc::unsupported, "this program was built without that database");
+}
 
 #ifdef HOLDFAST_BENCH_SQLITE
 

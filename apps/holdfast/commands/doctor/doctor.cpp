@@ -203,6 +203,14 @@ result<findings> examine_engine(const std::string& text) {
 #ifdef HOLDFAST_APP_POSTGRESQL
     if (where->scheme.starts_with("postgres")) append(found, examine_postgresql(*where));
 #endif
+#ifdef HOLDFAST_APP_MYSQL
+    if (where->scheme == "mysql" || where->scheme == "mariadb") {
+        append(found, examine_mysql(*where));
+    }
+#endif
+#ifdef HOLDFAST_APP_ETCD
+    if (where->scheme.starts_with("etcd")) append(found, examine_etcd(*where));
+#endif
     return found;
 }
 

@@ -22,8 +22,8 @@ struct trial_plan {
     bool in_a_file = false;
 };
 
-/// Does a lease work here at all: acquire, list, stand in line, be handed it, release? A user with
-/// too few permissions fails here. The client is closed at the end.
+/// Does a lease work here at all: acquire, list, wait in the queue, be handed it, release? A user
+/// with too few permissions fails here. The client is closed at the end.
 [[nodiscard]] findings try_a_lease(client on, const trial_plan& plan);
 
 /// All that there is to examine about the engine of a URL.
@@ -35,6 +35,11 @@ struct trial_plan {
 
 /// The PostgreSQL server behind the URL.
 [[nodiscard]] findings examine_postgresql(const url& where);
+
+/// The MariaDB or MySQL server behind the URL.
+[[nodiscard]] findings examine_mysql(const url& where);
+/// Each server of the etcd cluster behind the URL.
+[[nodiscard]] findings examine_etcd(const url& where);
 
 /// What keeps the file of sqlite: from being used, if something does: a lease need not be tried.
 /// Requires: the path is absolute, and this process has the file not open: closing it here would

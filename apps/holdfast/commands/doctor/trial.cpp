@@ -37,7 +37,9 @@ std::string fix_for(const error& why, const trial_plan& plan) {
     if (plan.in_a_file) {
         return why.code == errc::denied ? "let this user write the file and its directory" : "";
     }
-    if (plan.where.starts_with("postgres")) return "";  // the engine says itself what to do
+    for (const std::string_view says_itself : {"postgres", "mysql", "mariadb"}) {
+        if (plan.where.starts_with(says_itself)) return "";
+    }
     if (is_forbidden(why)) {
         return "give the user the permissions of docs/guide/redis.md, or fix the password";
     }
@@ -72,7 +74,7 @@ bool is_waited_for(client& on, const std::string& name) {
     return seen && *seen && (*seen)->waiters > 0;
 }
 
-// Another client stands in line, and is handed the name.
+// Another client waits in the queue, and is handed the name.
 std::optional<finding> try_to_wait(client& on, lease held, const std::string& name,
                                    const trial_plan& plan) {
     auto other = open(plan.url);

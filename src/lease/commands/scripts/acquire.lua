@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Grants a name to an owner, if what it wants is free; otherwise says busy and, if asked to, keeps
--- a place in line. Most grants do not come here: see the fast path in lease_commands.hpp.
+-- a place in the queue. Most grants do not come here: see the fast path in lease_commands.hpp.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
--- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of standing in line)
+-- ARGV  1 owner  2 ttl_ms  3 spare fences  4 channel ('' refuses instead of queueing)
 --       5 ticket ('0' for a newcomer)  6 claim_ms (0 barges: takes what is free before those in
 --       line)  7 place_ms  8 most waiters  9 kind: x, s or p  10 permits  11 of how many
 --       12 fence of an exclusive lease that the owner has and wants to share ('0': a new one)
 --       13 quarantine_ms, as boot.lua has it
 -- Answers {1, fence} granted | {0, remaining_ms, ahead, ticket, latest fence} busy |
---         {2, waiters} the line is full | {3, ms, run} the server, which is that one, is in
+--         {2, waiters} the queue is full | {3, ms, run} the server, which is that one, is in
 --         quarantine for so long; a busy answer has run behind it, too, if the server is |
 --         {4, why} it cannot be held so: 1 the owner shares it, and cannot hold it exclusively
 --         before it lets go; 2 its permits are held; 3 it is held, but not by permits |
@@ -37,13 +37,13 @@ if remains and mark == '+' and remains >= 0 then
     remains = remains > constant.slack_ms and remains - constant.slack_ms
 end
 
--- What is known of one in line; see line.lua.
+-- What is known of one in the queue; see queue.lua.
 local waiter_text = ARGV[6] .. ' ' .. ARGV[3] .. ' ' .. ARGV[9] .. ARGV[10] .. '/' .. ARGV[11] ..
     ' ' .. ARGV[4]
 
 -- The usual newcomer, who stands behind all others. Most that come here do, so this is done before
 -- the functions are made that only others need; and no number is made a text, but for the first in
--- line. line.lua says why, and what happens here.
+-- the queue. queue.lua says why, and what happens here.
 if remains and remains >= 0 and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 'p' and
     ARGV[12] == '0' then
     local time = redis.call('TIME')
@@ -59,14 +59,14 @@ if remains and remains >= 0 and ARGV[5] == '0' and ARGV[4] ~= '' and ARGV[9] ~= 
             return {code.busy, remains, ahead, tonumber(ticket),
                 tonumber(redis.call('GET', counter) or 0)}
         end
-        redis.call('ZREM', line, ARGV[1])  -- the clock was set back, or the line is full: see below
+        redis.call('ZREM', line, ARGV[1])  -- clock set back, or the queue is full: see below
     end
 end
 
---@include line.lua
+--@include queue.lua
 
--- Puts the owner in line, or finds it there. Answers how many are ahead of it, and its ticket; nil
--- if the line is full, and then it stands there no more. The dead at the head are dropped by
+-- Puts the owner in the queue, or finds it there. Answers how many are ahead of it, and its ticket;
+-- nil if the queue is full, and then it stands there no more. The dead at the head are dropped by
 -- whoever looks again, and before anyone is refused.
 local function join_queue()
     local owner, ticket, place = ARGV[1], ARGV[5], ARGV[7]

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes the name from all who hold it, by an operator's word, and hands it to the next in line that
--- live. Also from another program: its own compare-and-delete will find nothing.
+-- Takes the name from all who hold it, by an operator's word, and hands it to the next in the queue
+-- that live. Also from another program: its own compare-and-delete will find nothing.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
@@ -15,7 +15,7 @@ local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders, limit, evicted, boot = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 
 --@include boot.lua
---@include line.lua
+--@include queue.lua
 --@include holders.lua
 --@include handoff.lua
 --@include next.lua

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The handoff from holders that are gone to those in line. Included behind holders.lua.
+-- The handoff from holders that are gone to those in the queue. Included behind holders.lua.
 
 -- Requires: the server is not in quarantine.
--- Gives what is free to the first in line, and on to the next as long as the next one fits: all
--- that share in a row, as many permits as there are. Nobody overtakes one that does not fit. `me`
--- is the caller, if it stands in line itself. Answers whether the caller is next: the way along the
--- line ended before it, or at the end. A waiter whose place ran out is dropped, and so is one that
--- wants more permits than there are. One that nobody hears for keeps its place (its connection may
--- be coming back) but is passed over.
+-- Gives what is free to the first in the queue, and on to the next as long as the next one fits:
+-- all that share in a row, as many permits as there are. Nobody overtakes one that does not fit.
+-- `me` is the caller, if it waits in the queue itself. Answers whether the caller is next: the way
+-- along the queue ended before it, or at the end. A waiter whose place ran out is dropped, and so
+-- is one that wants more permits than there are. One that nobody hears for keeps its place (its
+-- connection may be coming back) but is passed over.
 local function handoff(state, me)
     local rank = 0
     while true do
@@ -38,7 +38,7 @@ local function handoff(state, me)
 end
 
 -- A waiter looks once a second, and is then told when what is held will be over. A lease that is
--- shorter than that could begin and end unseen: so the next in line is told to look.
+-- shorter than that could begin and end unseen: so the next in the queue is told to look.
 local function tell_of_brief(ms)
     if ms >= constant.longest_look_ms then return end
     local who = redis.call('ZRANGE', line, 0, 0)[1]
@@ -47,8 +47,8 @@ local function tell_of_brief(ms)
     if channel then tell(channel, who .. ' 0 0') end
 end
 
--- Writes down what came of it. A lock that nobody holds is left free for those in line alone; they
--- look within a second.
+-- Writes down what came of it. A lock that nobody holds is left free for those in the queue alone;
+-- they look within a second.
 local function settle(state)
     local waiting = state.marked and redis.call('EXISTS', line) == 1
     if state.kind then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Who holds a name: one, or several that do not exclude each other. Included behind line.lua;
+-- Who holds a name: one, or several that do not exclude each other. Included behind queue.lua;
 -- expects the locals holders and limit too.
 --
 -- A name is held in one kind at a time: 'x' exclusively, 's' shared, 'p' by permits. One holder
@@ -20,7 +20,7 @@
 -- after `first`; then all are counted anew. Holders renew at a third of their ttl, so that happens
 -- a few times in a ttl, however many they are.
 
--- A lock that nobody holds, and that is kept for those in line.
+-- A lock that nobody holds, and that is kept for those in the queue.
 local free_mark = ':hf:+'
 
 -- Nobody believes in a lease for longer than this without a renewal, ms: no ttl is longer.

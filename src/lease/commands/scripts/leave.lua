@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends whatever the owner has here: its place in line, or a lease that was handed to it meanwhile.
+-- Ends whatever the owner has here: its place in the queue, or a lease that was handed to it
+-- meanwhile.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
@@ -11,7 +12,7 @@ local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 local owner = ARGV[1]
 
 --@include boot.lua
---@include line.lua
+--@include queue.lua
 --@include holders.lua
 --@include handoff.lua
 --@include next.lua

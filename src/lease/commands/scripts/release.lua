@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends the owner's lease, and hands on what is free then to those in line that live.
+-- Ends the owner's lease, and hands on what is free then to those in the queue that live.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
--- ARGV  1 owner  2 '1': forget the place in line that it may have had ('0': that was done)
+-- ARGV  1 owner  2 '1': forget the place in the queue that it may have had ('0': that was done)
 --       3 quarantine_ms
 -- Answers 1 released | 0 it was not the owner's (any more) | the words of whoever took it away.
 
@@ -21,12 +21,12 @@ if not alone and string.sub(held, 1, 4) ~= ':hf:' then
     return redis.call('HGET', evicted, owner) or code.not_held
 end
 
--- The usual handoff, from one holder to one: the first in line lives, is heard, and wants it
+-- The usual handoff, from one holder to one: the first in the queue lives, is heard, and wants it
 -- exclusively. The server may have slept until now, and whatever it has not done for a while takes
 -- long: so this makes as few calls as it can, no text of a number for the usual claim and no spare
--- fences, and none of the functions that everything else needs (line.lua says what it does here,
+-- fences, and none of the functions that everything else needs (queue.lua says what it does here,
 -- and what the numbers mean). It does not write down when the next one got it, and leaves it to
--- that one's release to forget its place in line. What does not fit or goes wrong here, is met
+-- that one's release to forget its place in the queue. What does not fit or goes wrong here, is met
 -- there again.
 local how = string.sub(held, #owner + 5, #owner + 5)
 if alone and not boot and how ~= 's' and how ~= 'p' and
@@ -41,7 +41,7 @@ if alone and not boot and how ~= 's' and how ~= 'p' and
     else
         claim, spare, channel = string.match(place, '^(%d+) (%d+) x1/1 (.*)$')
     end
-    if claim and #claim > 3 then  -- a brief one is told of to the next in line: below
+    if claim and #claim > 3 then  -- a brief one is told of to the next in the queue: below
         local top = redis.pcall('INCRBY', counter, spare == '0' and '1' or 1 + spare)
         if type(top) == 'number' and top >= constant.least_fence then
             local fence = spare == '0' and redis.call('GET', counter) or
@@ -63,7 +63,7 @@ if alone and not boot and how ~= 's' and how ~= 'p' and
     end
 end
 
---@include line.lua
+--@include queue.lua
 --@include boot.lua
 --@include holders.lua
 --@include handoff.lua

@@ -19,7 +19,7 @@ end
 if string.sub(held, -1) ~= '+' then return redis.call('DEL', lock) end
 
 --@include boot.lua
---@include line.lua
+--@include queue.lua
 --@include holders.lua
 --@include handoff.lua
 --@include next.lua

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Changes how many permits there are. Nobody loses any; those in line get what there is more.
+-- Changes how many permits there are. Nobody loses any; those in the queue get what there is more.
 --
 -- KEYS  1 lock  2 line  3 waiters  4 fence counter  5 holders  6 limit  7 evicted  8 boot (only if
 --       every grant must be careful)
@@ -10,7 +10,7 @@ local lock, line, waiters, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local holders, limit, boot = KEYS[5], KEYS[6], KEYS[8]
 
 --@include boot.lua
---@include line.lua
+--@include queue.lua
 --@include holders.lua
 --@include handoff.lua
 

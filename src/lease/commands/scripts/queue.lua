@@ -11,8 +11,8 @@
 --
 -- One line for all kinds. A marked lock ('+' behind its value) stays for `slack` longer than its
 -- lease runs, and a marked lock without a holder is free: so while somebody waits the key exists,
--- and a plain SET NX, which asks nothing else, cannot overtake the line. A lock that an operator
--- made persistent (PTTL -1) is held until its holder renews or ends it, marked or not. The line
+-- and a plain SET NX, which asks nothing else, cannot overtake the queue. A lock that an operator
+-- made persistent (PTTL -1) is held until its holder renews or ends it, marked or not. The queue
 -- lives as long as its youngest place. Server time alone decides.
 
 local slack = constant.slack_ms
