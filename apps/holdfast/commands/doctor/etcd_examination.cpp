@@ -53,7 +53,8 @@ void examine_server(const server_report& one, findings& found) {
                          "run etcd 3.4.32, 3.5.13 or later"});
     }
     if (one.leader == 0) {
-        found.push_back({level::unsafe, "leader", one.label, "it knows no leader: nothing is granted",
+        found.push_back({level::unsafe, "leader", one.label,
+                         "it knows no leader: nothing is granted",
                          "see that a majority of the members runs and is connected"});
     }
     for (const std::string& alarm : one.alarms) {
@@ -85,10 +86,10 @@ void examine_cluster(const etcd::cluster_report& seen, findings& found) {
                          ""});
     }
     if (seen.members > seen.servers.size()) {
-        found.push_back({level::note, "quorum", "",
-                         fmt::format("the URL names {} of {} members", seen.servers.size(),
-                                     seen.members),
-                         "name them all, so that any one may be down"});
+        found.push_back(
+            {level::note, "quorum", "",
+             fmt::format("the URL names {} of {} members", seen.servers.size(), seen.members),
+             "name them all, so that any one may be down"});
     }
     if (seen.write_time == duration::zero()) return;
     const auto took = std::chrono::duration<double, std::milli>(seen.write_time).count();
@@ -116,8 +117,7 @@ findings examine_etcd(const url& where) {
         }
     }
     examine_cluster(*seen, found);
-    if (!options->tls &&
-        std::ranges::any_of(options->servers, [](const etcd::etcd_endpoint& at) {
+    if (!options->tls && std::ranges::any_of(options->servers, [](const etcd::etcd_endpoint& at) {
             return at.host != "localhost" && at.host != "::1" && !at.host.starts_with("127.");
         })) {
         found.push_back({level::note, "tls", "", "leases and passwords travel in the clear",
