@@ -17,5 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto said = app::parse_viewer_message(text);
     if (!said && said.error().reason.empty()) std::abort();
     static_cast<void>(app::parse_token_request(text));
+    const auto done = app::parse_intervention(text, "lock");
+    if (done && (done->reason.empty() || done->reason.size() > 200)) std::abort();
     return 0;
 }

@@ -105,9 +105,9 @@ function table(body, rows, keyOf, cells) {
 const nodes = (sign, makeNodes) => ({ sign, nodes: makeNodes });
 
 function lockText(room) {
-  if (!room.locked) return `free, last fence ${room.fence}`;
+  if (!room.locked) return room.fence > 0 ? `free, last fence ${room.fence}` : "free";
   const left = room.lockMs === undefined ? "never expires" : `${time(room.lockMs)} left`;
-  return `${room.holder || "another program"}, fence ${room.fence}, ${left}`;
+  return room.holder ? `${room.holder}, fence ${room.fence}, ${left}` : `another program, ${left}`;
 }
 
 function showRooms(rooms, more) {
@@ -202,7 +202,7 @@ function troubleOf(one, rooms) {
     actions.append(button("Clear the cooldown…", `Clear the cooldown of ${one.roomId}`, () => clearCooldown(one.roomId)));
   }
   return make("article", { class: `trouble ${one.level}` },
-    make("h2", {}, one.title), make("p", {}, one.text), make("p", {}, make("strong", {}, "What to do: "), one.fix), actions);
+    make("h2", {}, one.title), make("p", { "aria-live": "off" }, one.text), make("p", {}, make("strong", {}, "What to do: "), one.fix), actions);
 }
 
 function showTroubles(troubles, rooms) {

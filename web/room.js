@@ -1,6 +1,6 @@
 // A room: frames in, comments out. Offsets show that nothing is missing; after a lost connection it
 // resumes behind the last one.
-import { Refused, ask, askForToken, byId, make, many, number, repeat, say, time, token } from "/web/api.js";
+import { Refused, ask, askForToken, byId, make, many, number, repeat, say, token } from "/web/api.js";
 import { Stage } from "/web/stage.js";
 
 const room = decodeURIComponent(location.pathname.slice("/room/".length));
@@ -109,10 +109,15 @@ let resuming = null; // the same, of before the connection was lost
 let tries = 0;
 let countdown = 0;
 
-function state(text, kind) {
+// `more` changes each second: it is seen, and not read aloud each time.
+function state(text, kind, more = "") {
   const tag = byId("state");
-  tag.className = `tag ${kind}`;
-  tag.replaceChildren(make("span", { class: "dot" }), text);
+  if (tag.dataset.sign !== text + kind) {
+    tag.dataset.sign = text + kind;
+    tag.className = `tag ${kind}`;
+    tag.replaceChildren(make("span", { class: "dot" }), text, make("span", { "aria-hidden": "true" }));
+  }
+  say(tag.lastChild, more);
 }
 
 async function showViewers() {
@@ -174,8 +179,8 @@ function again() {
   const wait = Math.min(10000, 300 * 2 ** Math.min(tries++, 6)) * (0.5 + Math.random() / 2);
   const until = Date.now() + wait;
   const tell = () => {
-    const left = until - Date.now();
-    state(left > 1000 ? `connection lost, again in ${Math.ceil(left / 1000)} s` : "connection lost, reconnecting", "warn");
+    const left = Math.ceil((until - Date.now()) / 1000);
+    state("connection lost, reconnecting", "warn", left > 1 ? `in ${left} s` : "");
   };
   if (tries === 1 && at) note(`Connection lost behind #${at.offset}`, "trouble");
   tell();
@@ -236,7 +241,7 @@ function blockFor(seconds, why) {
   byId("go").disabled = true;
   const tell = () => {
     const left = until - Date.now();
-    if (left > 0) return say("limit", `Too fast (${why}): again in ${time(left)}`);
+    if (left > 0) return say("limit", `Too fast (${why}): again in ${Math.ceil(left / 1000)} s`);
     clearInterval(timer);
     line.classList.remove("bad");
     byId("go").disabled = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// etcd://[user[:password]@]host[:2379][,host…][/root][?options] is a cluster of etcd servers;
-// etcds: is the same by TLS. The keys begin with the root, `holdfast` if there is none.
+// etcd://[user[:password]@]host[:2379][,host…][/prefix][?options] is a cluster of etcd servers;
+// etcds: is the same by TLS. The keys begin with the prefix, `holdfast` if there is none.
 #include "driver/etcd/etcd_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/etcd_url.hpp"

@@ -15,6 +15,7 @@ namespace holdfast::detail {
 namespace {
 
 constexpr int candidates = 8;
+constexpr duration trouble_pause = std::chrono::seconds(1);
 
 // For people: which process has a task.
 std::string describe_owner(entropy& chance) {
@@ -114,30 +115,42 @@ void runner_core::work() {
             if (draining_) return;
             seen = submissions_;
         }
-        if (work_once()) continue;
+        const found what = work_once();
+        if (what == found::work) continue;
         std::unique_lock guard(mutex_);
-        const time_point look_again = clock_.now() + options_.poll;
+        // What is down is not asked again at once.
+        const duration pause =
+            what == found::trouble ? std::max(options_.poll, trouble_pause) : options_.poll;
+        const time_point look_again = clock_.now() + pause;
         while (!draining_ && submissions_ == seen && clock_.now() < look_again) {
             clock_.wait_until(guard, work_changed_, look_again);
         }
     }
 }
 
-// Whether there was something to do.
-bool runner_core::work_once() {
+runner_core::found runner_core::work_once() {
     for (const std::string& queue : options_.queues) {
-        const auto found = table_->peek(queue, candidates);
-        if (!found) {
-            tell(task_event::kind::trouble, "", to_string(found.error()));
-            return false;
-        }
-        for (const std::string& id : *found) {
-            if (process(id).what != task_outcome::status::skipped) return true;
-            const std::scoped_lock guard(mutex_);
-            if (draining_) return true;
-        }
+        const found what = work_on(queue);
+        if (what != found::nothing) return what;
     }
-    return false;
+    return found::nothing;
+}
+
+runner_core::found runner_core::work_on(const std::string& queue) {
+    const auto ids = table_->peek(queue, candidates);
+    if (!ids) {
+        tell(task_event::kind::trouble, "", to_string(ids.error()));
+        return found::trouble;
+    }
+    for (const std::string& id : *ids) {
+        claim_outcome how = claim_outcome::refused;
+        static_cast<void>(process_one(id, how));
+        if (how == claim_outcome::claimed) return found::work;
+        if (how == claim_outcome::failed) return found::trouble;
+        const std::scoped_lock guard(mutex_);
+        if (draining_) return found::work;
+    }
+    return found::nothing;
 }
 
 void runner_core::enter(active_task& task) {
@@ -185,6 +198,11 @@ task_outcome runner_core::not_claimed(std::string_view id) {
 }
 
 task_outcome runner_core::process(std::string_view id) {
+    claim_outcome how = claim_outcome::refused;
+    return process_one(id, how);
+}
+
+task_outcome runner_core::process_one(std::string_view id, claim_outcome& how) {
     if (auto fit = check_task_id(id); !fit) {
         return {task_outcome::status::error, fit.error().detail, std::string(id)};
     }
@@ -199,16 +217,19 @@ task_outcome runner_core::process(std::string_view id) {
     task.time = &clock_;
     if (auto refused = take_lock(id, task.lock)) {
         out = std::move(*refused);
+        if (out.what == task_outcome::status::error) how = claim_outcome::failed;
     } else {
         auto claimed =
             task_attempt::claim(*table_, id, {options_.lease, options_.max_hold, owner_});
         if (!claimed) {
             tell(task_event::kind::trouble, id, to_string(claimed.error()));
             out = {task_outcome::status::error, claimed.error().detail, std::string(id)};
+            how = claim_outcome::failed;
         } else if (*claimed == nullptr) {
             out = not_claimed(id);
         } else {
             task.attempt = std::move(*claimed);
+            how = claim_outcome::claimed;
             out = run_claimed(task);
         }
         release_lock(task);

@@ -17,11 +17,11 @@
 
 /// The threads of a runner: some that run handlers, one for upkeep, one for deadlines.
 ///
-/// The former each look for a task, run it, write what came of it, and look again. The latter calls
+/// The first each look for a task, run it, write what came of it, and look again. The upkeep calls
 /// task_attempt::keep() of everything that runs, rescues the tasks of dead workers, finishes what
-/// they were publishing, and submits recurring tasks. It waits for the database, so the deadlines of
-/// leases have a thread of their own, which waits for nobody. All decisions about one task are in
-/// task_attempt.
+/// they were publishing, and submits recurring tasks. It waits for the database, so the deadlines
+/// of leases have a thread of their own, which waits for nobody. All decisions about one task are
+/// in task_attempt.
 namespace holdfast::detail {
 
 /// A task that runs here.
@@ -48,7 +48,11 @@ public:
 private:
     // Handlers.
     void work();
-    [[nodiscard]] bool work_once();
+    enum class found : std::uint8_t { work, nothing, trouble };
+    [[nodiscard]] found work_once();
+    [[nodiscard]] found work_on(const std::string& queue);
+    enum class claim_outcome : std::uint8_t { refused, failed, claimed };
+    [[nodiscard]] task_outcome process_one(std::string_view id, claim_outcome& how);
     [[nodiscard]] task_outcome run_claimed(active_task& task);
     [[nodiscard]] std::optional<task_outcome> take_lock(std::string_view id,
                                                         std::optional<lease>& out);

@@ -71,7 +71,7 @@ public:
     /// Answers when to call it again. Asks nobody.
     [[nodiscard]] time_point expire(time_point now);
 
-    /// The same, and renews when it is time: also fires if the row was taken, or somebody cancelled.
+    /// The same, and renews when it is time: also fires if the row was taken, or it is cancelled.
     /// Blocks: one request to the database.
     [[nodiscard]] time_point keep(time_point now);
 

@@ -104,7 +104,11 @@ UPDATE holdfast_tasks SET run_at = {now} + ?2 WHERE id = ?1 AND state = 'pending
 constexpr std::string_view peek = R"(
 SELECT id FROM holdfast_tasks
 WHERE queue = ?1 AND state = 'pending' AND run_at <= {now}
-  AND NOT EXISTS (SELECT 1 FROM holdfast_queues q WHERE q.name = ?1 AND q.paused = 1)
+  AND NOT EXISTS (
+    SELECT 1 FROM holdfast_queues q WHERE q.name = ?1 AND (q.paused = 1
+        OR (q.most_running > 0 AND q.most_running <= (
+            SELECT count(*) FROM holdfast_tasks r WHERE r.queue = ?1
+                AND r.state IN ('running', 'publishing')))))
 ORDER BY priority DESC, run_at, id LIMIT ?2)";
 
 // Where several write together: claims of a queue that has a limit come one after the other.

@@ -113,7 +113,12 @@ result<void> task_table::with(const work& what) {
     if (!held) return holdfast::fail(errc::unavailable, "tasks: all connections are in use");
     if (auto ready = (*held)->ready(give_up); !ready) return ready;
     if (auto made = make_tables(**held); !made) return made;
-    return what(**held);
+    auto done = what(**held);
+    if (!done && done.error() != errc::unavailable && done.error() != errc::invalid_argument) {
+        const std::scoped_lock guard(mutex_);
+        made_ = false;  // somebody may have deleted them, or the file
+    }
+    return done;
 }
 
 result<void> task_table::transact(const work& what) {

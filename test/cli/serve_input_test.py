@@ -158,6 +158,9 @@ class ServeInput(ground.Case):
         self.expect_misuse(holdfast("serve", "--mode", "fast"), "--mode: ")
         self.expect_misuse(holdfast("serve", "--role", "job"), "memory:", "redis://")
         self.expect_misuse(holdfast("serve", "--consumers", "0"), "--consumers: '0'")
+        self.expect_misuse(holdfast("serve", "--redis-port", "many"), "--redis-port: 'many'")
+        self.expect_misuse(holdfast("serve", "--redis-port", "0", "--engine", "redis://127.0.0.1"),
+                           "--redis-port", "memory:")
 
     def test_the_page_of_settings_is_the_table(self):
         done = holdfast("serve", "--print-settings")

@@ -63,8 +63,10 @@ class SqlServer:
         return f"{self.place.host}:{self.port}"
 
     def run(self, *words):
-        subprocess.run([*as_user(self.user), *words], capture_output=True, check=True, timeout=60,
-                       cwd=self.directory)
+        done = subprocess.run([*as_user(self.user), *words], capture_output=True, text=True,
+                              check=False, timeout=60, cwd=self.directory)
+        if done.returncode != 0:
+            raise RuntimeError(f"{words[0]}: {(done.stdout + done.stderr)[-1500:]}")
 
     def sql(self, text):
         """The lines that it answers; raises OSError."""
@@ -139,7 +141,7 @@ class MariadbServer(SqlServer):
     def initialize(self):
         self.run("mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
                  "--auth-root-authentication-method=normal", "--skip-test-db",
-                 "--innodb-log-file-size=8M")
+                 "--skip-name-resolve", "--innodb-log-file-size=8M", "--innodb-use-native-aio=0")
         with open(f"{self.directory}/first.sql", "w", encoding="ascii") as statements:
             statements.write("CREATE DATABASE IF NOT EXISTS app;\n"
                              "CREATE USER IF NOT EXISTS lab@'%';\n"
@@ -150,7 +152,8 @@ class MariadbServer(SqlServer):
                 f"--socket={self.directory}/socket", f"--port={self.port}",
                 f"--bind-address={','.join(self.place.listens())}", "--skip-name-resolve",
                 f"--pid-file={self.directory}/pid", "--innodb-buffer-pool-size=16M",
-                "--innodb-log-file-size=8M", f"--init-file={self.directory}/first.sql"]
+                "--innodb-log-file-size=8M", "--innodb-use-native-aio=0",
+                f"--init-file={self.directory}/first.sql"]
 
     def client(self):
         return ["mariadb", "--no-defaults", "--user=root", "--batch", "--skip-column-names",

@@ -135,6 +135,7 @@ pending<etcd_client::attempted<Response>> etcd_client::attempt(std::size_t serve
     auto of = std::make_shared<flight>(channels_[server]);
     of->request = request;
     prepare(of->context);
+    // style: allow clock, because gRPC counts by this one
     of->context.set_deadline(std::chrono::system_clock::now() + (deadline - clock_.now()));
     pending<attempted<Response>> done;
     of->stub.UnaryCall(&of->context, method, {}, &of->request, &of->response,

@@ -32,6 +32,7 @@ pending<called<std::int64_t>> etcd_client::keep_alive(std::int64_t lease, time_p
         awaiting_[lease].push_back(std::move(one));
     }
     // Not under the mutex: one whose time is over already fires here and now.
+    // style: allow clock, because gRPC counts by this one
     timeout->Set(std::chrono::system_clock::now() + (give_up - clock_.now()),
                  [weak = weak_from_this(), lease](bool fired) {
                      const auto self = weak.lock();

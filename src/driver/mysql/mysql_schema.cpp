@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 namespace holdfast::mysql {
 namespace {

@@ -20,7 +20,6 @@ void add_bench(CLI::App& to, command_list& all) {
     words->footer(
         "Examples:\n"
         "  holdfast bench locks --engine memory: --format json\n"
-        "  holdfast bench locks --engine redis: --threads 64\n"
         "  holdfast bench locks --engine redlock: --hung 1\n"
         "  holdfast bench handoff --engine redis://localhost --processes 8 --hold 1ms\n"
         "  holdfast bench keeper --leases 100000 --ttl 10s\n"

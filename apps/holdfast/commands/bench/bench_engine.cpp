@@ -41,7 +41,10 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
         schemes.emplace_back("redlock");
         schemes.emplace_back("postgresql");
         schemes.emplace_back("mysql");
-        more += ", redlock: (five of its own), postgresql://host/database, mysql://host/database";
+        schemes.emplace_back("etcd");
+        more +=
+            ", redlock: (five of its own), postgresql://host/database, mysql://host/database, "
+            "etcd://host";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();
     const std::string why = known ? std::string("such a URL cannot be measured")
@@ -145,7 +148,7 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
         done = use_file(made, *where);
     }
     const bool database = where->scheme.starts_with("postgres") || where->scheme == "mysql" ||
-                          where->scheme == "mariadb";
+                          where->scheme == "mariadb" || where->scheme.starts_with("etcd");
     if (database && allowed == breadth::all) {
         made.of = kind::database;
         done = {};

@@ -21,6 +21,7 @@
 ///     sqlite:[/path]        that file, or one of our own; the reference has another one beside it
 ///     postgresql://…        that database; the reference has a table of its own in it
 ///     mysql://…             the same
+///     etcd://…              that cluster; the reference has keys of its own in it
 ///     redlock:              five redis-servers of our own, and a sixth for the reference
 ///
 /// Options of the URL may follow, as in redlock:?fence=off. The reference is a bare loop without

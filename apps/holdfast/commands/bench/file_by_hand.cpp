@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/bench/file_by_hand.hpp"
 
+#ifdef HOLDFAST_BENCH_ETCD
+#include "commands/bench/etcd_pairs.hpp"
+#endif
 #ifdef HOLDFAST_BENCH_MYSQL
 #include "commands/bench/mysql_pairs.hpp"
 #endif
@@ -29,6 +32,9 @@ std::string synchronous_of(const std::string& engine_url) {
 result<bench::pairs_result> pairs_by_hand_in_a_database(
     [[maybe_unused]] const bench_engine& engine,
     [[maybe_unused]] const bench::pairs_options& wanted) {
+#ifdef HOLDFAST_BENCH_ETCD
+    if (engine.url.starts_with("etcd")) return bench::pairs_by_etcd(engine.url, wanted);
+#endif
 #ifdef HOLDFAST_BENCH_POSTGRESQL
     if (engine.url.starts_with("postgres")) return bench::pairs_by_postgresql(engine.url, wanted);
 #endif

@@ -16,6 +16,7 @@
 ///     sqlite:            prepared statements by hand, on a file in the same place
 ///     postgresql:        prepared statements by hand, on a table in the same database
 ///     mysql:             the same
+///     etcd:              transactions by hand, on keys beside, by the same gRPC client
 ///     64 workers, Redis  redis-benchmark
 ///     otherwise          a blocking hiredis connection for each worker
 ///

@@ -205,7 +205,7 @@ exit_code load(const load_options& options) {
 void add_load(CLI::App& to, command_list& all) {
     const auto o = std::make_shared<load_options>();
     CLI::App* const words = to.add_subcommand("load", "Load a live push server, and count");
-    words->group("");  // the overview fits a screen; this one is for who operates serve
+    words->group("");  // beside serve: the overview has room for one screen
     words->add_option("URL", o->url, "http://host:8090; without one, a server of its own");
     add_whole(*words, "--viewers", o->viewers, {1, 1'000'000}, "Connections that view");
     add_whole(*words, "--rooms", o->rooms, {1, 100'000}, "Rooms that they are spread over");

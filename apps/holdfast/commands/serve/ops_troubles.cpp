@@ -71,6 +71,10 @@ std::optional<trouble> cooldown_of(const ops_room& room) {
                 "--cooldown, or a rule for this room."};
 }
 
+std::string waiting_text(std::uint64_t messages) {
+    return messages == 1 ? "1 message waits" : fmt::format("{} messages wait", messages);
+}
+
 std::optional<trouble> lock_of(const ops_room& room, duration lock_life) {
     if (!room.state.locked || room.state.tail <= room.state.cursor) return std::nullopt;
     const bool endless = !room.state.lock_left;
@@ -80,12 +84,12 @@ std::optional<trouble> lock_of(const ops_room& room, duration lock_life) {
         "lock",
         room.state.name,
         fmt::format("The lock of {} cannot be had, and its messages wait", room.state.name),
-        endless ? fmt::format("{} messages wait. lock:broadcast:{} has no expiry: another program "
+        endless ? fmt::format("{}. lock:broadcast:{} has no expiry: another program "
                               "has set it.",
-                              room.state.tail - room.state.cursor, room.state.name)
-                : fmt::format("{} messages wait for {}. The holder has it for another {}.",
-                              room.state.tail - room.state.cursor, show_roughly(room.stuck),
-                              show_roughly(*room.state.lock_left)),
+                              waiting_text(room.state.tail - room.state.cursor), room.state.name)
+                : fmt::format("{} for {}. The holder has it for another {}.",
+                              waiting_text(room.state.tail - room.state.cursor),
+                              show_roughly(room.stuck), show_roughly(*room.state.lock_left)),
         fmt::format("Evict the holder. A consumer that died leaves the lock after {} by itself; "
                     "one that renews it and sends nothing hangs: look at its log.",
                     show_roughly(lock_life))};

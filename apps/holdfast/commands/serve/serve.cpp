@@ -72,23 +72,6 @@ std::string url_of(const serve_settings& settings, std::uint16_t port) {
     return fmt::format("http://{}:{}/", host == "0.0.0.0" ? "127.0.0.1" : host, port);
 }
 
-// A room's lock is fenced by the room's own state, so it needs less than locks in general. After a
-// failover a room waits for as long as its last lock can live; and a master whose replicas are all
-// away goes on. An address that says quarantine= or replicas= keeps its own.
-std::string engine_url(const serve_settings& settings) {
-    std::string url = settings.engine;
-    const std::string_view scheme = std::string_view(url).substr(0, url.find(':'));
-    if (!scheme.ends_with("-sentinel") && !scheme.ends_with("-cluster")) return url;
-    const auto life = std::chrono::ceil<std::chrono::milliseconds>(settings.push.lock_life);
-    const auto add = [&](std::string_view name, const std::string& value) {
-        if (url.find(fmt::format("{}=", name)) != std::string::npos) return;
-        url += fmt::format("{}{}={}", url.contains('?') ? '&' : '?', name, value);
-    };
-    add("quarantine", fmt::format("{}ms", life.count()));
-    add("replicas", "0");
-    return url;
-}
-
 // The doctor compares with locks between processes; of memory: only one process is expected here.
 findings examine(const std::string& url) {
     if (url.starts_with("memory:")) {
@@ -128,6 +111,23 @@ void say_where(const std::string& url, const redis_face& redis) {
     std::fflush(stdout);
 }
 
+// A room's lock is fenced by the room's own state, so it needs less than locks in general. After a
+// failover a room waits for as long as its last lock can live; and a master whose replicas are all
+// away goes on. An address that says quarantine= or replicas= keeps its own.
+std::string engine_url(const serve_settings& settings) {
+    std::string url = settings.engine;
+    const std::string_view scheme = std::string_view(url).substr(0, url.find(':'));
+    if (!scheme.ends_with("-sentinel") && !scheme.ends_with("-cluster")) return url;
+    const auto life = std::chrono::ceil<std::chrono::milliseconds>(settings.push.lock_life);
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (url.find(fmt::format("{}=", name)) != std::string::npos) return;
+        url += fmt::format("{}{}={}", url.contains('?') ? '&' : '?', name, value);
+    };
+    add("quarantine", fmt::format("{}ms", life.count()));
+    add("replicas", "0");
+    return url;
+}
+
 exit_code serve(const serve_words& words) {
     if (words.print_settings) {
         fmt::print("{}", settings_page());
@@ -148,7 +148,8 @@ exit_code serve(const serve_words& words) {
     service_log log(form_of(*settings), settings->quiet);
     const auto redis = serve_redis_clients(*engine, *settings);
     if (!redis) return complain(redis.error());
-    push_service service(*engine, *settings, log, [&] { return examine(settings->engine); });
+    push_service service(*engine, *settings, log,
+                         [url = engine_url(*settings)] { return examine(url); });
     if (const auto up = service.start(); !up) return complain(up.error());
     say_where(url_of(*settings, service.port()), *redis);
     int first = 0;

@@ -17,7 +17,7 @@
 namespace holdfast::app {
 
 void add_task(CLI::App& to, command_list& all) {
-    CLI::App* words = to.add_subcommand("task", "Submit tasks, look at them, cancel and retry");
+    CLI::App* words = to.add_subcommand("task", "Exclusive tasks; beside it: worker, video");
     words->footer(
         "Examples:\n"
         "  holdfast task submit --queue mail \"order 42\"   # prints its id\n"

@@ -62,8 +62,9 @@ exit_code add_one(const video_add_options& options) {
 
 void add_video(CLI::App& to, command_list& all) {
     CLI::App* words = to.add_subcommand("video", "Transcode videos to HLS, each once");
-    words->group("");  // for the overview, a worker is enough
+    words->group("");  // in the overview, task names it
     CLI::App* const add = words->add_subcommand("add", "Submit a video, and print its id");
+    add->group("Subcommands");  // otherwise it would be hidden as well
     const auto options = std::make_shared<video_add_options>();
     add->add_option("FILE", options->file, "The video")->required();
     add->add_option("--output", options->output, "The directory to make")

@@ -178,6 +178,7 @@ exit_code work(const worker_words& options) {
 void add_worker(CLI::App& to, command_list& all, const std::vector<std::string>& command_words) {
     const auto options = std::make_shared<worker_words>();
     CLI::App* words = to.add_subcommand("worker", "Run tasks, each by a program; or videos");
+    words->group("");  // in the overview, task names it
     words->add_option("--queue", options->queues, "Its queues, the first one first (default)")
         ->type_name("NAME");
     words->add_flag("--video", options->video, "Transcode videos, with ffmpeg");
