@@ -111,12 +111,12 @@ TEST_P(leaky_queue_test, of_two_workers_one_works_and_every_request_is_handled_o
 TEST_P(leaky_queue_test, a_dead_workers_request_goes_to_the_next_one) {
     auto queue = open();
     ASSERT_TRUE(queue.put("a")->accepted);
+    clock& clock = ground_->engine()->time();
+    const time_point begun = clock.now();
     const auto time = raw("TIME").elements();
     const auto until_us = std::to_string(std::stoll(time[0].text()) * 1'000'000 +
                                          std::stoll(time[1].text()) + 200'000);
     raw("HSET", key("state"), "owner", "ghost", "until", until_us, "given", "ghost");
-    clock& clock = ground_->engine()->time();
-    const time_point begun = clock.now();
     std::string handled;
     work_until(queue, 1, [&](std::string_view request) -> result<void> {
         handled = request;
