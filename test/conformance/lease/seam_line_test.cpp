@@ -105,9 +105,9 @@ TEST_P(lease_seam_line, lets_nobody_overtake_the_line_after_a_holder_died) {
     if (bed->serves_by_entry()) GTEST_SKIP() << by_entry;
     if (!fair()) GTEST_SKIP() << "allowed: this engine promises no order";
     ASSERT_TRUE(granted(one.acquire(job, a)));
-    bed->pass(ttl - 200ms);
+    bed->pass(ttl - 700ms);
     two.join_queue(job, b);
-    bed->pass(205ms);
+    bed->pass(705ms);
     EXPECT_TRUE(busy(one.acquire(job, c))) << "a newcomer that would not even wait";
     EXPECT_EQ(two.next_push().owner, b);
 }
