@@ -189,7 +189,7 @@ TEST_P(cache_test, a_loader_that_died_blocks_its_key_for_the_lease_and_leaves_no
 }
 
 TEST_P(cache_test, a_waiter_is_woken_by_the_store_of_another_process) {
-    if (virtual_time()) GTEST_SKIP() << "two processes that wait need a clock that runs";
+    if (virtual_time()) GTEST_SKIP() << "allowed: two processes that wait need a clock that runs";
     cache<int> one(where(), {.prefix = ground_->prefix()});
     cache<int> other(where(), {.prefix = ground_->prefix()});
     ASSERT_TRUE(other.get("warm up", [] { return 0; }));  // it has subscribed
@@ -284,7 +284,7 @@ TEST_P(cache_test, a_writer_that_died_is_finished_by_another_process) {
 }
 
 TEST_P(cache_test, a_copy_in_the_process_answers_and_goes_when_another_process_invalidates) {
-    if (GetParam().name == "sqlite") GTEST_SKIP() << "no messages, so no copies are kept";
+    if (GetParam().name == "sqlite") GTEST_SKIP() << "allowed: no messages, so no copies are kept";
     cache_options options{.prefix = ground_->prefix(), .local_bytes = 1 << 20, .local_life = 60s};
     cache<int> one(where(), options);
     cache<int> other(where(), {.prefix = ground_->prefix()});
@@ -309,7 +309,7 @@ TEST_P(cache_test, a_copy_is_never_older_than_its_life) {
 }
 
 TEST_P(cache_test, a_worker_keeps_fresh_what_is_told_to_have_changed) {
-    if (virtual_time()) GTEST_SKIP() << "a worker that waits needs a clock that runs";
+    if (virtual_time()) GTEST_SKIP() << "allowed: a worker that waits needs a clock that runs";
     source db;
     cache<int> numbers(where(), {.prefix = ground_->prefix(), .fresh = 24h * 30},
                        [&](std::string_view) { return db.loader()(); });
@@ -340,8 +340,8 @@ TEST_P(cache_test, bad_keys_and_options_are_told) {
 }
 
 TEST_P(cache_test, a_thousand_threads_on_one_cold_key_load_once) {
-    if (virtual_time()) GTEST_SKIP() << "threads that wait need a clock that runs";
-    if (GetParam().name == "redis_sentinel") GTEST_SKIP() << "the same as redis";
+    if (virtual_time()) GTEST_SKIP() << "allowed: threads that wait need a clock that runs";
+    if (GetParam().name == "redis_sentinel") GTEST_SKIP() << "allowed: the same as redis";
     cache<int> numbers(where(), {.prefix = ground_->prefix(), .wait = 60s, .timeout = 30s});
     std::atomic<int> loads = 0;
     std::atomic<int> right = 0;

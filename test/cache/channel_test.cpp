@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class channel_test : public cache_test {
 protected:
     void SetUp() override {
-        if (GetParam().name == "sqlite") GTEST_SKIP() << "sqlite: has no channels";
+        if (GetParam().name == "sqlite") GTEST_SKIP() << "allowed: sqlite: has no channels";
     }
     channel<std::string> open(bool reliable, std::size_t keep = 1000, bool sharded = true) {
         return channel<std::string>(where(), "news",
@@ -111,7 +111,7 @@ TEST_P(channel_test, a_stream_that_began_before_the_readers_position_is_read_fro
 }
 
 TEST_P(channel_test, a_waiting_subscriber_is_woken_and_can_be_cancelled) {
-    if (virtual_time()) GTEST_SKIP() << "needs time that passes";
+    if (virtual_time()) GTEST_SKIP() << "allowed: needs time that passes";
     for (const bool reliable : {false, true}) {
         auto news = open(reliable);
         auto reader = news.subscribe().value();
