@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 // A fresh message looks for itself whether an operator has ended the cooldown, but not each of a
 // thousand a second does.
 constexpr duration trust_look = 50ms;
+// And what waits for a long cooldown looks this often whether it was ended.
+constexpr duration longest_look = 1s;
 constexpr duration first_retry = 20ms;
 constexpr duration last_retry = 250ms;
 
@@ -165,7 +167,8 @@ void consumer_plan::defer(const std::string& room, room_work& work, std::int64_t
     announce_deferred(room, work);
     work.looked = now;
     const duration left = std::chrono::milliseconds(cooldown_ms + 1);
-    work.due = now + (cooldown_ms < 0 ? policy_of(settings_, room).cooldown : left);
+    work.due =
+        now + std::min(cooldown_ms < 0 ? policy_of(settings_, room).cooldown : left, longest_look);
 }
 
 void consumer_plan::lock_acquired(const std::string& room) {

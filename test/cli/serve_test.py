@@ -169,7 +169,7 @@ class ServeOnRedis(Scenarios, ground.Case):
         service.wait_log("Room in cooldown, deferred: video_123")
         self.assertEqual(viewer.contents(), ["one"])
         self.redis.cli("DEL", "room:cooldown:video_123")
-        viewer.wait_contents(["one", "two"])
+        viewer.wait_contents(["one", "two"], 30)  # half of the window
 
     def test_a_room_of_a_dead_consumer_is_free_after_the_locks_life(self):
         # Another program holds the room's lock, and never gives it back.
