@@ -247,9 +247,9 @@ void keeper::desk::renewal_answered(lease_state& lease, const result<lease_reply
         } else if (const auto* good = std::get_if<answer::renewed>(&*reply)) {
             slack = book.renewed(lease, good->ttl, now);
         } else {
-            const auto* lost = std::get_if<answer::lost>(&*reply);
+            const auto* gone = std::get_if<answer::lost>(&*reply);
             refused = book.refused(heir != nullptr ? *heir : lease,
-                                   lost == nullptr ? "" : std::string_view(lost->reason));
+                                   gone == nullptr ? "" : std::string_view(gone->reason));
         }
         wake_before(book.next());
     }

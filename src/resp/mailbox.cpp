@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "resp/mailbox.hpp"
 
+#include <utility>
+
 namespace holdfast::resp {
 
 void mailbox::put(letter l) {
