@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/asked_store.hpp"
 #include "support/mariadb_server.hpp"
-#include "support/table_store.hpp"
 
 #include "driver/mysql/mysql_database.hpp"
+#include "lease/tables/sql_lease_store.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,11 +21,23 @@ inline mysql::mysql_options options_at(std::uint16_t port, const std::string& da
     return {.servers = {{"127.0.0.1", port}}, .database = database, .user = "root"};
 }
 
-class mysql_store : public table_store {
+inline std::shared_ptr<sql::sql_lease_store> make_store(mysql::mysql_options options) {
+    return std::make_shared<sql::sql_lease_store>(
+        std::make_unique<mysql::mysql_database>(std::move(options), system_clock()),
+        system_clock());
+}
+
+class mysql_store : public asked_store<sql::sql_lease_store> {
 public:
     explicit mysql_store(mysql::mysql_options options)
-        : table_store(std::make_unique<mysql::mysql_database>(std::move(options), system_clock())) {
-    }
+        : asked_store(make_store(std::move(options))) {}
 };
+
+// For the cases that every SQL server has (test/sql_server).
+using sql_server = mariadb_server;
+using sql_store = mysql_store;
+inline sql_server& shared_server() {
+    return shared_mariadb();
+}
 
 }  // namespace holdfast::test

@@ -7,24 +7,22 @@
 #include <holdfast/engine/lease_store.hpp>
 #include <holdfast/entropy.hpp>
 
-#include "lease/tables/sql_lease_store.hpp"
-
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-/// Leases in the tables of a server, as its cases use them.
+/// A lease store as the cases about one engine use it: one request at a time.
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
 /// A store, and what is pushed to it.
-class table_store {
+template <class Store>
+class asked_store {
 public:
-    explicit table_store(std::unique_ptr<sql::database> on)
-        : store_(std::make_shared<sql::sql_lease_store>(std::move(on), system_clock())) {
+    explicit asked_store(std::shared_ptr<Store> store) : store_(std::move(store)) {
         store_->on_push([box = box_](const lease_push& push) {
             const std::scoped_lock guard(box->mutex);
             if (const auto* given = std::get_if<handed_off>(&push)) box->given.push_back(*given);
@@ -44,12 +42,24 @@ public:
     result<lease_reply> release(const lock_name& name, const owner_token& owner) {
         return send(ask::release{name, owner, {}});
     }
+    /// Whatever became of a request, the same one again tells.
+    result<lease_reply> again(const lease_request& request) {
+        result<lease_reply> reply;
+        wait_for(
+            "an answer",
+            [&] {
+                reply = send(request);
+                return reply.has_value();
+            },
+            30s);
+        return reply;
+    }
     std::vector<handed_off> heard() {
         const std::scoped_lock guard(box_->mutex);
         return box_->given;
     }
-    sql::sql_lease_store& operator*() { return *store_; }
-    sql::sql_lease_store* operator->() { return store_.get(); }
+    Store& operator*() { return *store_; }
+    Store* operator->() { return store_.get(); }
 
 private:
     struct mailbox {
@@ -57,7 +67,7 @@ private:
         std::vector<handed_off> given;
     };
     std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();
-    std::shared_ptr<sql::sql_lease_store> store_;
+    std::shared_ptr<Store> store_;
 };
 
 inline owner_token new_owner() {
@@ -68,6 +78,12 @@ inline bool is_granted(const result<lease_reply>& reply) {
 }
 inline bool is_busy(const result<lease_reply>& reply) {
     return reply && std::holds_alternative<answer::busy>(*reply);
+}
+inline bool is_renewed(const result<lease_reply>& reply) {
+    return reply && std::holds_alternative<answer::renewed>(*reply);
+}
+inline bool is_lost(const result<lease_reply>& reply) {
+    return reply && std::holds_alternative<answer::lost>(*reply);
 }
 inline std::uint64_t fence_of(const result<lease_reply>& reply) {
     return std::get<answer::granted>(reply.value()).fence.value;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several processes on one server: what one does wakes the waiters of another.
-#include "mysql/mysql_ground.hpp"
+
+#include HOLDFAST_SQL_GROUND  // the server's: its program says which
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -42,7 +43,7 @@ public:
 private:
     [[noreturn]] void hold(std::uint16_t port, const std::string& name, duration ttl) {
         {
-            mysql_store on(options_at(port));
+            sql_store on(options_at(port));
             const owner_token me = new_owner();
             const auto held = on.acquire(name_of(name), me, ask::when_busy::refuse, ttl);
             char word = is_granted(held) ? 'h' : 'x';
@@ -58,10 +59,10 @@ private:
     pid_t pid_ = -1;
 };
 
-TEST(mysql_processes, a_release_in_another_process_is_told_to_the_next_in_line) {
-    const std::uint16_t port = shared_mariadb().port();
+TEST(sql_processes, a_release_in_another_process_is_told_to_the_next_in_line) {
+    const std::uint16_t port = shared_server().port();
     other_holder other(port, "told", 60s);
-    mysql_store here(options_at(port));
+    sql_store here(options_at(port));
     const owner_token me = new_owner();
     const auto waits = here.acquire(name_of("told"), me, ask::when_busy::join_queue);
     ASSERT_TRUE(is_busy(waits));
@@ -77,17 +78,17 @@ TEST(mysql_processes, a_release_in_another_process_is_told_to_the_next_in_line) 
     EXPECT_EQ(fence_of(mine), given.fence.value);
 }
 
-TEST(mysql_processes, a_holder_that_was_killed_is_followed_when_its_lease_is_over) {
-    const std::uint16_t port = shared_mariadb().port();
+TEST(sql_processes, a_holder_that_was_killed_is_followed_when_its_lease_is_over) {
+    const std::uint16_t port = shared_server().port();
     other_holder other(port, "killed", 2s);
-    auto here = open(shared_mariadb().url()).value();
+    auto here = open(shared_server().url()).value();
     other.kill();
     const auto mine = here.mutex("killed").acquire({.wait = 20s});
     EXPECT_TRUE(mine) << mine.error().detail;
 }
 
-TEST(mysql_processes, a_child_of_fork_is_refused_and_leaves_its_parent_alone) {
-    mysql_store here(options_at(shared_mariadb().port()));
+TEST(sql_processes, a_child_of_fork_is_refused_and_leaves_its_parent_alone) {
+    sql_store here(options_at(shared_server().port()));
     const owner_token me = new_owner();
     ASSERT_TRUE(is_granted(here.acquire(name_of("parent"), me)));
     ASSERT_TRUE(is_busy(here.acquire(name_of("parent"), new_owner(), ask::when_busy::join_queue)));
