@@ -39,7 +39,7 @@ inline void PrintTo(const traffic_engine& engine, std::ostream* out) {
     *out << engine.name;
 }
 
-/// memory: and sqlite: in virtual time; one Redis server; one behind Sentinels; a Cluster.
+/// memory: and sqlite: in virtual time; one Redis server; one behind Sentinels; a Cluster; etcd.
 [[nodiscard]] std::vector<traffic_engine> traffic_engines();
 
 class traffic_test : public testing::TestWithParam<traffic_engine> {
