@@ -42,6 +42,7 @@ DEBIANS_PYTHON = "/usr/bin/python3"  # whose python3-redis it is
 SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
          ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
          ("sentinel", "partition"), ("cluster", "network cut"),
+         ("etcd", "kill -9, servers"), ("etcd", "partition, leader"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
 

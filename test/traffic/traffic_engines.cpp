@@ -33,6 +33,7 @@ private:
 class sqlite_ground final : public traffic_ground {
 public:
     std::shared_ptr<command_engine> engine() override { return engine_; }
+    [[nodiscard]] bool has_messages() const override { return false; }
     void pass(duration d) override {
         time_.advance(d);
         // style: allow clock, because a file takes real time, which virtual time must not outrun
@@ -46,7 +47,7 @@ private:
         sqlite::make_sqlite_commands({.path = folder_.path() / "keys.db"}, time_, system_entropy());
 };
 
-class server_ground final : public traffic_ground {
+class server_ground : public traffic_ground {
 public:
     explicit server_ground(std::shared_ptr<command_engine> engine) : engine_(std::move(engine)) {}
     std::shared_ptr<command_engine> engine() override { return engine_; }
@@ -62,11 +63,17 @@ std::unique_ptr<traffic_ground> on_redis(const std::string& url) {
 }
 
 #ifdef HOLDFAST_HAS_ETCD_COMMANDS
+class etcd_ground final : public server_ground {
+public:
+    using server_ground::server_ground;
+    [[nodiscard]] bool has_messages() const override { return false; }
+};
+
 std::unique_ptr<traffic_ground> on_etcd() {
     static etcd_cluster server;
     etcd::etcd_options options;
     options.servers = {{"127.0.0.1", server.port(0)}};
-    return std::make_unique<server_ground>(
+    return std::make_unique<etcd_ground>(
         etcd::make_etcd_commands(std::move(options), system_clock(), system_entropy()).value());
 }
 #endif

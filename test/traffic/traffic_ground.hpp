@@ -20,6 +20,8 @@ public:
     virtual ~traffic_ground() = default;
 
     [[nodiscard]] virtual std::shared_ptr<command_engine> engine() = 0;
+    /// It delivers messages: sqlite: and etcd: do not.
+    [[nodiscard]] virtual bool has_messages() const { return true; }
     /// Lets time pass, on the engine's clock and ours.
     virtual void pass(duration d) = 0;
 
