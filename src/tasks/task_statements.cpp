@@ -111,6 +111,10 @@ WHERE queue = ?1 AND state = 'pending' AND run_at <= {now}
                 AND r.state IN ('running', 'publishing')))))
 ORDER BY priority DESC, run_at, id LIMIT ?2)";
 
+// How long until the first of a queue is due; no number if none waits.
+constexpr std::string_view next_due = R"(
+SELECT min(run_at) - {now} FROM holdfast_tasks WHERE queue = ?1 AND state = 'pending')";
+
 // Where several write together: claims of a queue that has a limit come one after the other.
 constexpr std::string_view lock_queue = R"(
 SELECT 1 FROM holdfast_queues q
@@ -276,6 +280,7 @@ std::vector<std::string> task_statements(const sql::dialect& words, writers how)
                           std::string(replace),
                           std::string(reschedule),
                           std::string(peek),
+                          std::string(next_due),
                           together ? std::string(lock_queue) : std::string("SELECT ?1"),
                           std::string(claim) + all,
                           std::string(renew),

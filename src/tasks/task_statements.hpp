@@ -29,6 +29,7 @@ enum class task_sentence : std::uint8_t {
     reschedule,
     // Of a worker.
     peek,
+    next_due,
     lock_queue,
     claim,
     renew,

@@ -81,7 +81,9 @@ task_table::task_table(std::unique_ptr<sql::database> of, writers how,
       how_(how),
       database_(std::move(of)),
       pool_(*database_, *options.time,
-            static_cast<std::int64_t>(options.chance->below(std::uint64_t{1} << 40)) + 1) {}
+            static_cast<std::int64_t>(options.chance->below(std::uint64_t{1} << 40)) + 1) {
+    others_.on_push([this](const auto&) { wake_here(); });
+}
 
 task_table::~task_table() = default;
 
@@ -266,7 +268,9 @@ result<std::optional<task_state>> task_table::fail(const report& of, std::string
 
 result<std::optional<task_state>> task_table::give_back(const report& of) {
     const std::array<sql::value, 2> values{of.id, of.fence};
-    return run_for_state(task_sentence::give_back, values);
+    auto state = run_for_state(task_sentence::give_back, values);
+    if (state && *state == task_state::pending) wake_all();
+    return state;
 }
 
 result<std::vector<rescued_task>> task_table::rescue() {
@@ -292,23 +296,6 @@ result<std::vector<stalled_output>> task_table::stalled() {
 result<std::optional<task_state>> task_table::unpublish(const report& of) {
     const std::array<sql::value, 2> values{of.id, of.fence};
     return run_for_state(task_sentence::unpublish, values);
-}
-
-std::uint64_t task_table::add_waker(waker wake) {
-    const std::scoped_lock guard(wakers_mutex_);
-    wakers_.emplace_back(next_waker_, std::move(wake));
-    return next_waker_++;
-}
-
-void task_table::drop_waker(std::uint64_t which) {
-    const std::scoped_lock guard(wakers_mutex_);
-    std::erase_if(wakers_, [&](const auto& one) { return one.first == which; });
-}
-
-// Under the mutex, so that none is called after it was dropped. A waker only notifies.
-void task_table::wake_all() {
-    const std::scoped_lock guard(wakers_mutex_);
-    for (const auto& one : wakers_) one.second();
 }
 
 }  // namespace holdfast::detail
