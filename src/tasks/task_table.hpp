@@ -120,6 +120,9 @@ private:
     [[nodiscard]] result<void> make_tables(sql::connection& on);
     [[nodiscard]] result<std::int64_t> run(task_sentence what, std::span<const sql::value> values,
                                            const row_reader& reader = ignore_rows);
+    [[nodiscard]] result<std::int64_t> change(task_sentence what,
+                                              std::span<const sql::value> values,
+                                              const row_reader& reader = ignore_rows);
     [[nodiscard]] result<std::optional<task_state>> run_for_state(
         task_sentence what, std::span<const sql::value> values);
     [[nodiscard]] result<void> settle_conflict(sql::connection& on, const task_submission& what,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#ifdef HOLDFAST_TEST_MYSQL
+#include "support/mariadb_server.hpp"
+#endif
 #ifdef HOLDFAST_TEST_POSTGRESQL
 #include "support/postgres_server.hpp"
 #endif
@@ -18,11 +21,27 @@ inline postgres_server& task_postgresql() {
 }
 #endif
 
-/// What a case can be run on; `sqlite` is always among them.
-inline std::vector<std::string> task_engines() {
+#ifdef HOLDFAST_TEST_MYSQL
+inline mariadb_server& task_mysql() {
+    static mariadb_server one;
+    return one;
+}
+#endif
+
+/// What a case can be run on; `sqlite` is always among them. Those that wake workers of other
+/// processes:
+inline std::vector<std::string> waking_engines() {
     std::vector<std::string> all{"sqlite"};
 #ifdef HOLDFAST_TEST_POSTGRESQL
     all.emplace_back("postgresql");
+#endif
+    return all;
+}
+/// All of them.
+inline std::vector<std::string> task_engines() {
+    std::vector<std::string> all = waking_engines();
+#ifdef HOLDFAST_TEST_MYSQL
+    all.emplace_back("mysql");
 #endif
     return all;
 }
@@ -35,6 +54,12 @@ inline std::string empty_task_database(const std::string& engine, const std::str
     if (engine == "postgresql") {
         task_postgresql().sql(drop);
         return task_postgresql().url();
+    }
+#endif
+#ifdef HOLDFAST_TEST_MYSQL
+    if (engine == "mysql") {
+        task_mysql().sql(drop);
+        return task_mysql().url();
     }
 #endif
     return "sqlite:" + file;

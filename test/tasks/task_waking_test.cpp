@@ -9,12 +9,12 @@
 #include <holdfast/tasks/task_runner.hpp>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 
 namespace holdfast {
 namespace {
@@ -22,15 +22,17 @@ namespace {
 using namespace std::chrono_literals;
 using test::wait_for;
 
+void rest(std::chrono::milliseconds time) {
+    ::poll(nullptr, 0, static_cast<int>(time.count()));
+}
+
 class task_waking : public testing::TestWithParam<std::string> {
 protected:
     void wait_until_it_listens() {
-        wait_for(
-            "the runner to listen", [&] { return tasks_.table()->hears_others(); }, 60s);
+        wait_for("the runner to listen", [&] { return tasks_.table()->hears_others(); }, 60s);
     }
     void wait_for_runs(int wanted) {
-        wait_for(
-            std::to_string(wanted) + " runs", [&] { return runs_ == wanted; }, 60s);
+        wait_for(std::to_string(wanted) + " runs", [&] { return runs_ == wanted; }, 60s);
     }
     [[nodiscard]] task_runner make_runner() {
         return {tasks_,
@@ -80,22 +82,61 @@ TEST_P(task_waking, a_task_that_is_given_back_is_taken_by_another_worker) {
                       [&](task_context& context) -> result<std::string> {
                           began = true;
                           while (!context.stop().stop_requested()) {
-                              std::this_thread::sleep_for(5ms);
+                              rest(5ms);
                           }
                           return fail(errc::cancelled, "stopped");
                       },
                       {.poll = 1h});
     first.start();
     ASSERT_TRUE(other_.submit({.id = "a1"}));
-    wait_for(
-        "the first to begin", [&] { return began.load(); }, 60s);
+    wait_for("the first to begin", [&] { return began.load(); }, 60s);
     heir.start();
     wait_until_it_listens();
     first.stop();
     wait_for_runs(1);
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, task_waking, testing::ValuesIn(test::task_engines()),
+INSTANTIATE_TEST_SUITE_P(engines, task_waking, testing::ValuesIn(test::waking_engines()),
+                         [](const auto& one) { return one.param; });
+
+class task_crowds : public testing::TestWithParam<std::string> {};
+
+TEST_P(task_crowds, of_a_limited_queue_so_many_run_and_each_once) {
+    const test::temporary_directory folder;
+    const auto url = test::empty_task_database(GetParam(), (folder.path() / "tasks.db").native());
+    auto tasks = open_tasks(url).value();
+    auto other = open_tasks(url).value();
+    ASSERT_TRUE(tasks.limit("default", 2));
+    std::atomic<int> running = 0;
+    std::atomic<int> most = 0;
+    std::atomic<int> runs = 0;
+    const task_handler counts = [&](task_context&) -> result<std::string> {
+        const int now = ++running;
+        int seen = most;
+        while (seen < now && !most.compare_exchange_weak(seen, now)) {
+        }
+        rest(1ms);
+        --running;
+        ++runs;
+        return "done";
+    };
+    constexpr int count = 30;
+    for (int i = 0; i < count; ++i) {
+        ASSERT_TRUE(tasks.submit({.unique_key = "key " + std::to_string(i)}));
+    }
+    task_runner first(tasks, counts, {.concurrency = 3, .poll = 10ms});
+    task_runner second(other, counts, {.concurrency = 3, .poll = 10ms});
+    first.start();
+    second.start();
+    const auto finished = [&] { return tasks.queues().value().at(0).tasks[task_state::finished]; };
+    wait_for("all to finish", [&] { return finished() == count; }, 60s);
+    EXPECT_EQ(runs, count);
+    EXPECT_LE(most, 2);
+    EXPECT_EQ(first.statistics().claimed + second.statistics().claimed,
+              static_cast<std::uint64_t>(count));
+}
+
+INSTANTIATE_TEST_SUITE_P(engines, task_crowds, testing::ValuesIn(test::task_engines()),
                          [](const auto& one) { return one.param; });
 
 TEST(task_files, a_file_that_was_replaced_is_watched_again) {
@@ -105,8 +146,7 @@ TEST(task_files, a_file_that_was_replaced_is_watched_again) {
     ASSERT_TRUE(tasks.submit({}));
     const auto wakes = std::make_shared<std::atomic<int>>(0);
     const auto waker = tasks.table()->add_waker([wakes] { ++*wakes; });
-    wait_for(
-        "it to listen", [&] { return tasks.table()->hears_others(); }, 60s);
+    wait_for("it to listen", [&] { return tasks.table()->hears_others(); }, 60s);
     for (const char* one : {"tasks.db", "tasks.db-wal", "tasks.db-shm"}) {
         std::filesystem::remove(folder.path() / one);
     }
@@ -116,7 +156,7 @@ TEST(task_files, a_file_that_was_replaced_is_watched_again) {
         [&] {
             const int before = *wakes;
             EXPECT_TRUE(other.submit({}));
-            std::this_thread::sleep_for(20ms);
+            rest(20ms);
             return *wakes > before;
         },
         60s);

@@ -7,7 +7,7 @@
 
 /// How the processes that share a file tell each other that it has something new.
 ///
-/// A writer sets the times of the file (touch_file) after its commit; whoever listens has the kernel
+/// A writer sets the times of the file (touch_file) after its commit; a listener has the kernel
 /// watch for that (inotify, IN_ATTRIB). SQLite itself never does it in WAL mode, so that a listener
 /// is woken by what is told, and not by each transaction, its own among them. There is no second
 /// file to make, to own and to delete, and whoever may write to the database may tell.

@@ -89,8 +89,7 @@ result<percentiles> claim_latency(task_store& tasks, task_store& other, client* 
                            found.push_back(static_cast<float>(now - sent_at) / 1000);
                            return "done";
                        },
-                       {.locks = locks,
-                        .on_outcome = [&](const task_outcome&) { ended.add(); }});
+                       {.locks = locks, .on_outcome = [&](const task_outcome&) { ended.add(); }});
     runner.start();
     for (int i = 1; i <= count; ++i) {
         wait_until_idle();
