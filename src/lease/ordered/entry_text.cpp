@@ -65,6 +65,7 @@ void read_line(std::string_view word, std::string_view rest, queue_entry& entry)
     if (word == "pid" && read_number(rest, number)) entry.who.pid = number;
     if (word == "program") entry.who.program = rest;
     if (word == "note") entry.note = rest;
+    if (word == "made") read_number(rest, entry.made);
     if (word == "since" && read_number(rest, number)) {
         entry.since = wall_time(
             std::chrono::duration_cast<wall_time::duration>(std::chrono::milliseconds(number)));
@@ -84,6 +85,7 @@ std::string entry_text(const queue_entry& entry) {
              std::chrono::duration_cast<std::chrono::milliseconds>(entry.since->time_since_epoch())
                  .count());
     }
+    if (entry.made != 0) line("made", entry.made);
     if (!entry.who.host.empty()) line("host", one_line(entry.who.host));
     if (entry.who.pid != 0) line("pid", entry.who.pid);
     if (!entry.who.program.empty()) line("program", one_line(entry.who.program));
