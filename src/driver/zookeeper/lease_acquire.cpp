@@ -199,8 +199,8 @@ auto lease_core::look_again(core_ptr self, ask::acquire asked, standing mine, ti
     if (auto why = queue->unfit(asked)) co_return std::unexpected(std::move(*why));
     mine.ttl = asked.ttl;
     const bool known = self->book_.update(at, [&](standing& one) {
-        one.entry = mine.entry;
         one.ttl = mine.ttl;
+        if (one.entry.key.empty()) one.entry = mine.entry;
         one.ends = std::max(one.ends, since + place_kept);
         mine = one;
     });
@@ -253,7 +253,9 @@ auto lease_core::conclude(core_ptr self, ask::acquire asked, standing mine,
         result<lease_reply> left = co_await leaving;
         co_return left;
     }
-    answer::busy said{detail::longest_poll, ahead, {there->position}, {}};
+    // Those that hold the name stand before it: their fences are below its own.
+    const fencing_token below{mine.entry.fence().value - 1};
+    answer::busy said{detail::longest_poll, ahead, {there->position}, below};
     watch_turn(self, at, std::move(mine), std::move(queue));
     co_return lease_reply(said);
 }

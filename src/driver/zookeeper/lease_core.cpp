@@ -148,7 +148,8 @@ ordered::queue_entry lease_core::new_entry(const ask::acquire& asked) const {
             .mode = asked.mode,
             .who = who_,
             .since = client_.time().wall(),
-            .note = std::string(asked.note.value())};
+            .note = std::string(asked.note.value()),
+            .ttl = asked.ttl};
 }
 
 // What nobody renewed, and what could not be removed when it should have been.

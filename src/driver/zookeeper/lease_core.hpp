@@ -114,7 +114,7 @@ private:
                                                       owner_token owner, duration ttl,
                                                       time_point give_up);
     static later<bool> is_there(core_ptr self, lock_name name, standing mine, time_point give_up);
-    static later<bool> write_note(core_ptr self, lock_name name, standing mine,
+    static later<bool> write_entry(core_ptr self, lock_name name, standing mine,
                                   time_point give_up);
     static reply lost(core_ptr self, lock_name name, owner_token owner, time_point give_up);
     static later<bool> end(core_ptr self, lock_name name, owner_token owner, fencing_token only,

@@ -91,10 +91,9 @@ auto lease_core::is_there(core_ptr self, lock_name name, standing mine, time_poi
     }
 }
 
-auto lease_core::write_note(core_ptr self, lock_name name, standing mine, time_point give_up)
+auto lease_core::write_entry(core_ptr self, lock_name name, standing mine, time_point give_up)
     -> later<bool> {
-    // What is written over must say all that was there.
-    ordered::queue_entry entry = mine.entry;
+    ordered::queue_entry entry = mine.entry;  // a node that was not moved has its fence from ZooKeeper
     pending<answered> writing = zookeeper_session::call(mine.on,
                                                         {.what = request::kind::write,
                                                          .path = self->path_of(name, entry.key),
@@ -124,9 +123,12 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         mine = std::move(*found);
         held = mine.has_value();
     }
-    if (held && asked.note.is_set() && asked.note.value() != mine->entry.note) {
-        mine->entry.note = asked.note.value();
-        later<bool> writing = write_note(self, asked.name, *mine, give_up);
+    const bool new_note =
+        held && asked.note.is_set() && asked.note.value() != mine->entry.note;
+    if (held && (new_note || asked.ttl != mine->entry.ttl)) {
+        if (new_note) mine->entry.note = asked.note.value();
+        mine->entry.ttl = asked.ttl;
+        later<bool> writing = write_entry(self, asked.name, *mine, give_up);
         const result<bool> written = co_await writing;
         if (!written) co_return std::unexpected(written.error());
         held = *written;

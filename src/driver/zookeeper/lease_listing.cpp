@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds what, for people. ZooKeeper does not say how long a session lasts yet: only of what this
-// store put there itself it is known.
+// Who holds what, for people. ZooKeeper does not say how long a session lasts yet. Of what this store
+// put there itself it is known; of the others' leases the whole ttl is shown, as if they had been
+// renewed just now.
 #include "driver/zookeeper/lease_core.hpp"
 #include "driver/zookeeper/zookeeper_errors.hpp"
 #include "lease/ordered/entry_text.hpp"
@@ -38,7 +39,7 @@ bool is_answer(const answered& said) {
 
 }  // namespace
 
-// queue_entry::lease is when it ends, by our clock; 0 if it is not ours.
+// queue_entry::lease is when it ends, by our clock; 0 if that is not known.
 ordered::remaining_time lease_core::remaining() const {
     return [this](std::int64_t ends) -> std::optional<duration> {
         if (ends == 0) return std::nullopt;
@@ -88,9 +89,9 @@ ordered::queue_entry lease_core::complete(const std::string& name, ordered::queu
                                           const answered& said) const {
     if (!entry.is_foreign()) ordered::read_entry_text(said.text, entry);
     if (entry.made == 0) entry.made = said.stat.made;
-    if (const auto mine = book_.find({name, entry.owner})) {
-        entry.lease = mine->ends.time_since_epoch().count();
-    }
+    const auto mine = book_.find({name, entry.owner});
+    const time_point ends = mine ? mine->ends : now() + entry.ttl;
+    if (mine || entry.ttl != duration::zero()) entry.lease = ends.time_since_epoch().count();
     return entry;
 }
 

@@ -23,6 +23,8 @@ struct queue_entry {
     client_label who = {};
     std::optional<wall_time> since = {};  ///< By its owner's clock.
     std::string note = {};
+    /// What its owner asked for, where the engine does not keep it. Zero: not known.
+    duration ttl = {};
 
     /// When the key was made, as a number that only grows.
     std::uint64_t position = 0;
