@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zookeeper://[user[:password]@]host[:2181][,host…][/root][?options] is an ensemble of ZooKeeper
-// servers. The names are nodes below the root, /holdfast if there is none.
+// zookeeper://[user[:password]@]host[:2181][,host…][/path][?options] is an ensemble of ZooKeeper
+// servers. The names are nodes below the path, /holdfast if there is none.
 #include "driver/zookeeper/zookeeper_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/url_options.hpp"
@@ -53,8 +53,8 @@ result<void> read_zookeeper_root(const url& rest, zookeeper_options& out) {
     std::string root = rest.path;
     while (root.ends_with('/')) root.pop_back();
     if (root.empty()) return {};
-    const bool controls = std::ranges::any_of(
-        root, [](unsigned char c) { return c < 0x20 || c >= 0x7f; });
+    const bool controls =
+        std::ranges::any_of(root, [](unsigned char c) { return c < 0x20 || c >= 0x7f; });
     const std::string framed = root + "/";
     constexpr std::size_t longest = 512;
     if (root.size() > longest || controls || framed.find("//") != std::string::npos ||
@@ -101,8 +101,8 @@ result<zookeeper_options> read_zookeeper_url(const url& where) {
 result<opened_engine> open_zookeeper(const url& where, const client_options& options) {
     auto read = read_zookeeper_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
-    return opened_engine{
-        zookeeper::zookeeper_lease_store::make(std::move(*read), *options.time), nullptr};
+    return opened_engine{zookeeper::zookeeper_lease_store::make(std::move(*read), *options.time),
+                         nullptr};
 }
 
 }  // namespace holdfast::detail

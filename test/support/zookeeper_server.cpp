@@ -192,9 +192,8 @@ std::int64_t zookeeper_ensemble::session_of(const std::string& path) {
 
 void zookeeper_ensemble::make(const std::string& path, const std::string& text) {
     wait_for("the node " + path, [&] {
-        const int rc = zoo_create(shell(), path.c_str(), text.data(),
-                                  static_cast<int>(text.size()), &ZOO_OPEN_ACL_UNSAFE,
-                                  ZOO_PERSISTENT, nullptr, 0);
+        const int rc = zoo_create(shell(), path.c_str(), text.data(), static_cast<int>(text.size()),
+                                  &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, nullptr, 0);
         return rc == ZOK || rc == ZNODEEXISTS;
     });
 }

@@ -13,9 +13,9 @@
 namespace holdfast::test {
 namespace {
 
+using testing::ElementsAre;
 using zookeeper::entry_names;
 using zookeeper::recipe;
-using testing::ElementsAre;
 
 const std::string owner_a(32, 'a');
 const std::string owner_b(32, 'b');

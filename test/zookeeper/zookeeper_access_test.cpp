@@ -56,7 +56,8 @@ TEST(zookeeper_access, an_address_where_nobody_is_is_told_in_a_sentence) {
     ASSERT_FALSE(held);
     EXPECT_EQ(held.error(), errc::unavailable) << held.error().detail;
     EXPECT_THAT(held.error().detail, HasSubstr("127.0.0.1:1"));
-    auto nowhere = holdfast::open("zookeeper://nowhere.invalid", {.request_timeout = 300ms}).value();
+    auto nowhere =
+        holdfast::open("zookeeper://nowhere.invalid", {.request_timeout = 300ms}).value();
     const auto none = nowhere.mutex("job").try_acquire({});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error(), errc::unavailable) << none.error().detail;
@@ -68,8 +69,8 @@ TEST(zookeeper_access, only_who_knows_the_password_gets_to_a_users_names) {
         return "zookeeper://" + who + shared_zookeeper().hosts() + rest;
     };
     ::setenv("HOLDFAST_TEST_SECRET", "app-secret", 1);
-    auto app = holdfast::open(url_for("app@", "/guarded/locks?password_env=HOLDFAST_TEST_SECRET"))
-                   .value();
+    auto app =
+        holdfast::open(url_for("app@", "/guarded/locks?password_env=HOLDFAST_TEST_SECRET")).value();
     auto held = app.mutex("job").try_acquire({});
     ASSERT_TRUE(held) << held.error().detail;
     auto same = holdfast::open(url_for("app:app-secret@", "/guarded/locks")).value();
@@ -94,8 +95,8 @@ TEST(zookeeper_access, has_no_traffic_control) {
 }
 
 TEST(zookeeper_access, servers_tell_what_they_are) {
-    const auto seen = zookeeper::report_on(all_of_zookeeper(), system_clock(),
-                                           system_clock().now() + 20s);
+    const auto seen =
+        zookeeper::report_on(all_of_zookeeper(), system_clock(), system_clock().now() + 20s);
     std::size_t leaders = 0;
     for (const auto& one : seen.servers) {
         ASSERT_TRUE(one) << one.error().detail;
@@ -107,8 +108,8 @@ TEST(zookeeper_access, servers_tell_what_they_are) {
     EXPECT_EQ(seen.shortest, 1s);
     EXPECT_EQ(seen.longest, 60s);
     EXPECT_GT(seen.write_time, 0s);
-    const auto nobody = zookeeper::report_on(zookeeper_at({1}), system_clock(),
-                                             system_clock().now() + 200ms);
+    const auto nobody =
+        zookeeper::report_on(zookeeper_at({1}), system_clock(), system_clock().now() + 200ms);
     EXPECT_FALSE(nobody.servers[0]);
     EXPECT_FALSE(nobody.session);
 }

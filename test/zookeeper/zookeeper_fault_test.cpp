@@ -57,6 +57,8 @@ TEST(zookeeper_faults, an_acquire_whose_reply_was_lost_is_found_again_and_holds_
     const lock_name job = name_of("lost reply");
     const owner_token a = new_owner();
     through.again(ask::renew{name_of("warm"), a, {}, 30s});
+    shared_zookeeper().make("/holdfast");
+    shared_zookeeper().make("/holdfast/lost reply");
     proxy.drop_replies();  // it is carried out, and nobody knows
     const auto unknown = through.send(wants(job, a), 300ms);
     ASSERT_FALSE(unknown);
@@ -74,6 +76,8 @@ TEST(zookeeper_faults, an_acquire_whose_owner_gave_up_leaves_nothing) {
     zookeeper_store through(zookeeper_at({proxy.port()}));
     const lock_name job = name_of("given up");
     through.again(ask::renew{name_of("warm"), new_owner(), {}, 1s});
+    shared_zookeeper().make("/holdfast");
+    shared_zookeeper().make("/holdfast/given up");
     proxy.drop_replies();
     EXPECT_FALSE(through.send(wants(job, new_owner(), 1s), 200ms));
     wait_for("the node", [&] { return nodes_of("given up").size() == 1; });
@@ -155,9 +159,7 @@ TEST(zookeeper_faults, a_name_that_nobody_uses_leaves_no_node) {
     ASSERT_TRUE(store.release(name_of("unused"), a));
     wait_for(
         "the container to be removed",
-        [&] {
-            return std::ranges::count(shared_zookeeper().children("/holdfast"), "unused") == 0;
-        },
+        [&] { return std::ranges::count(shared_zookeeper().children("/holdfast"), "unused") == 0; },
         30s);
     ASSERT_TRUE(is_granted(store.acquire(name_of("unused"), a))) << "it is made anew";
 }

@@ -12,8 +12,9 @@ namespace {
 
 std::vector<std::string> kazoo(const std::string& path, const std::string& kind,
                                const std::string& pattern = {}) {
-    std::vector<std::string> words{"python3", HOLDFAST_KAZOO_LOCK, shared_zookeeper().hosts(), path,
-                                   kind};
+    // Debian's interpreter, which has Debian's python3-kazoo.
+    std::vector<std::string> words{"/usr/bin/python3", HOLDFAST_KAZOO_LOCK,
+                                   shared_zookeeper().hosts(), path, kind};
     if (!pattern.empty()) words.push_back(pattern);
     return words;
 }

@@ -38,8 +38,7 @@ inline zookeeper::zookeeper_options all_of_zookeeper() {
 class zookeeper_store : public asked_store<zookeeper::zookeeper_lease_store> {
 public:
     explicit zookeeper_store(zookeeper::zookeeper_options options = all_of_zookeeper())
-        : asked_store(
-              zookeeper::zookeeper_lease_store::make(std::move(options), system_clock())) {}
+        : asked_store(zookeeper::zookeeper_lease_store::make(std::move(options), system_clock())) {}
 };
 
 /// The nodes of a name, as an operator sees them.

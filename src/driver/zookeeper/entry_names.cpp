@@ -20,9 +20,8 @@ bool is_digit(char c) {
 }
 
 bool is_owner_text(std::string_view text) {
-    return text.size() == 32 && std::ranges::all_of(text, [](char c) {
-               return is_digit(c) || (c >= 'a' && c <= 'f');
-           });
+    return text.size() == 32 &&
+           std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 /// The characters that a path of ZooKeeper may not have, and two that mean something to us. Java
@@ -93,7 +92,6 @@ void read_prefix(std::string_view prefix, ordered::queue_entry& entry) {
     }
 }
 
-/// The number at the end: ten places, the sign included, or eleven.
 std::optional<std::int32_t> read_number(std::string_view key) {
     const std::string_view text = entry_names::number_text(key);
     std::int32_t number = 0;
@@ -141,17 +139,16 @@ std::string entry_names::prefix(std::string_view owner, const lease_mode& mode) 
     return fmt::format("{}{}{}", owner, permits, shared ? "__rlock__" : "__lock__");
 }
 
-// A prefix may end in '-', which is then no sign: ten digits that fit are a number without one.
+// Ten places, the sign included, or eleven. A prefix may end in '-', too; a sign comes after it.
 std::string_view entry_names::number_text(std::string_view key) {
     std::size_t digits = 0;
     while (digits < key.size() && is_digit(key[key.size() - 1 - digits])) ++digits;
     if (digits < 9) return {};
     digits = std::min<std::size_t>(digits, 10);
-    const std::string_view plain = key.substr(key.size() - digits);
-    const bool has_sign = key.size() > digits && key[key.size() - digits - 1] == '-';
-    const bool too_large = plain > "2147483647";
-    if (digits == 10 && !too_large) return plain;
-    return has_sign ? key.substr(key.size() - digits - 1) : std::string_view();
+    const std::string_view before = key.substr(0, key.size() - digits);
+    const bool has_sign = before.ends_with("--") || before.ends_with("_-");
+    if (has_sign) return key.substr(before.size() - 1);
+    return digits == 10 ? key.substr(before.size()) : std::string_view();
 }
 
 // The numbers wrap. Those that are there together are near each other, so the distance to any one

@@ -80,9 +80,9 @@ auto lease_core::join(core_ptr self, ask::acquire asked, time_point give_up) -> 
         if (!joined) co_return std::unexpected(std::move(joined.error()));
         if (*joined) co_return std::move(**joined);
     }
-    co_return fail(errc::unavailable,
-                   fmt::format("zookeeper: the node of '{}' went away again and again",
-                               asked.name.value()));
+    co_return fail(
+        errc::unavailable,
+        fmt::format("zookeeper: the node of '{}' went away again and again", asked.name.value()));
 }
 
 // Nothing: it came to nothing, and nothing is left of it.

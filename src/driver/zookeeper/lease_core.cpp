@@ -26,8 +26,7 @@ lease_core::lease_core(zookeeper_options options, clock& time)
 
 void lease_core::start() {
     client_.on_upkeep([this](time_point now) { return upkeep(now); });
-    client_.on_event(
-        [this](const session_ptr& from, session_event event) { hear(from, event); });
+    client_.on_event([this](const session_ptr& from, session_event event) { hear(from, event); });
 }
 
 void lease_core::on_push(lease_store::push_handler handler) {
@@ -81,15 +80,15 @@ auto lease_core::read_queue(core_ptr self, session_ptr on, lock_name name, time_
         if (!ready) co_return std::unexpected(self->read_problem(on->no_connection()));
         pending<answered> syncing =
             on->send({.what = request::kind::sync, .path = self->names_.root()}, give_up);
-        pending<answered> listing = on->send(
-            {.what = request::kind::children, .path = directory, .watch = watch}, give_up);
+        pending<answered> listing =
+            on->send({.what = request::kind::children, .path = directory, .watch = watch}, give_up);
         answered synced = co_await syncing;
         answered listed = co_await listing;
         const bool both = (synced.is == outcome::done || synced.is == outcome::no_node) &&
                           (listed.is == outcome::done || listed.is == outcome::no_node);
         if (both) co_return ordered::queue_order(entry_names::read(listed.names));
-        const bool dropped = synced.is == outcome::no_connection ||
-                             listed.is == outcome::no_connection;
+        const bool dropped =
+            synced.is == outcome::no_connection || listed.is == outcome::no_connection;
         if (!dropped || self->now() >= give_up) {
             const bool first = synced.is != outcome::done && synced.is != outcome::no_node;
             co_return std::unexpected(self->read_problem(first ? synced : listed));
@@ -98,8 +97,8 @@ auto lease_core::read_queue(core_ptr self, session_ptr on, lock_name name, time_
 }
 
 // Parents are made as they are missing. True: it is there.
-auto lease_core::make_directory(core_ptr self, session_ptr on, std::string path,
-                                time_point give_up) -> later<bool> {
+auto lease_core::make_directory(core_ptr self, session_ptr on, std::string path, time_point give_up)
+    -> later<bool> {
     pending<answered> making = zookeeper_session::call(
         on, {.what = request::kind::make, .path = path, .as = node_kind::container}, give_up);
     answered made = co_await making;
@@ -107,16 +106,15 @@ auto lease_core::make_directory(core_ptr self, session_ptr on, std::string path,
     if (made.is != outcome::no_node) co_return std::unexpected(self->read_problem(made));
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
-        pending<answered> asking = zookeeper_session::call(
-            on,
-            {.what = request::kind::make,
-             .path = path.substr(0, slash),
-             .as = node_kind::persistent},
-            give_up);
+        pending<answered> asking = zookeeper_session::call(on,
+                                                           {.what = request::kind::make,
+                                                            .path = path.substr(0, slash),
+                                                            .as = node_kind::persistent},
+                                                           give_up);
         answered said = co_await asking;
         // One may see parents that it may not write to.
-        const bool there = said.is == outcome::done || said.is == outcome::exists ||
-                           said.is == outcome::denied;
+        const bool there =
+            said.is == outcome::done || said.is == outcome::exists || said.is == outcome::denied;
         if (!there) co_return std::unexpected(self->read_problem(said));
     }
     pending<answered> again = zookeeper_session::call(
@@ -204,8 +202,8 @@ auto lease_core::sweep(core_ptr self, orphan one) -> pending<bool> {
             clean = clean && asked;
             if (!asked || session != one.on->id()) continue;
             pending<answered> removing = zookeeper_session::call(
-                one.on,
-                {.what = request::kind::remove, .path = self->path_of(*name, entry.key)}, give_up);
+                one.on, {.what = request::kind::remove, .path = self->path_of(*name, entry.key)},
+                give_up);
             answered removed = co_await removing;
             clean = clean && (removed.is == outcome::done || removed.is == outcome::no_node);
         }

@@ -24,8 +24,8 @@
 /// an old list shows too many before it, never too few.
 ///
 /// Whether the session still lives is another matter. A server that is cut off from the others goes
-/// on answering reads for a while, when the leader has long expired the session. So each renewal and
-/// each look of a waiter sends `sync` with its read: that is answered by the leader, or not at all.
+/// on answering reads for a while, when the leader has long expired the session. So each renewal
+/// and each poll of a waiter sends `sync` with its read: the leader answers that, or nobody.
 ///
 /// Each function keeps the core alive until it has ended (`self`).
 namespace holdfast::zookeeper {
@@ -57,8 +57,9 @@ public:
     [[nodiscard]] result<std::vector<eviction_info>> evictions(const lock_name& name,
                                                                time_point give_up);
 
-    /// Ends the sessions, and with them all that this store put there. If it has holders, only those
-    /// that wait go now: the holders may rely on their leases, so the sessions stay until they end.
+    /// Ends the sessions, and with them all that this store put there. If it has holders, only
+    /// those that wait go now: the holders may rely on their leases, so the sessions stay until
+    /// these end.
     void close();
 
 private:
@@ -115,7 +116,7 @@ private:
                                                       time_point give_up);
     static later<bool> is_there(core_ptr self, lock_name name, standing mine, time_point give_up);
     static later<bool> write_entry(core_ptr self, lock_name name, standing mine,
-                                  time_point give_up);
+                                   time_point give_up);
     static reply lost(core_ptr self, lock_name name, owner_token owner, time_point give_up);
     static later<bool> end(core_ptr self, lock_name name, owner_token owner, fencing_token only,
                            time_point give_up);
@@ -138,8 +139,7 @@ private:
     void stop();
 
     [[nodiscard]] ordered::remaining_time remaining() const;
-    [[nodiscard]] ordered::queue_entry complete(const std::string& name,
-                                                ordered::queue_entry entry,
+    [[nodiscard]] ordered::queue_entry complete(const std::string& name, ordered::queue_entry entry,
                                                 const answered& said) const;
     [[nodiscard]] time_point now() const { return client_.time().now(); }
 

@@ -29,8 +29,7 @@ request taking_away(const std::vector<std::pair<std::string, std::string>>& node
     for (const auto& [entry, told] : nodes) {
         all.changes.push_back({.what = node_change::kind::remove, .path = entry});
         if (told.empty()) continue;
-        all.changes.push_back(
-            {.what = node_change::kind::make, .path = told, .data = reason});
+        all.changes.push_back({.what = node_change::kind::make, .path = told, .data = reason});
     }
     return all;
 }
@@ -67,8 +66,8 @@ auto lease_core::evict(core_ptr self, lock_name name, std::string reason, time_p
         later<bool> preparing = make_directory(self, *on, reasons, give_up);
         const result<bool> prepared = co_await preparing;
         if (!prepared) co_return std::unexpected(prepared.error());
-        pending<answered> asking = zookeeper_session::call(*on, taking_away(nodes, reason),
-                                                           give_up, if_lost::stop);
+        pending<answered> asking =
+            zookeeper_session::call(*on, taking_away(nodes, reason), give_up, if_lost::stop);
         answered said = co_await asking;
         if (said.is == outcome::done) {
             const std::scoped_lock guard(self->mutex_);

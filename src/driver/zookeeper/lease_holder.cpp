@@ -36,8 +36,8 @@ auto lease_core::find_holder(core_ptr self, lock_name name, owner_token owner, d
                              time_point give_up) -> later<std::optional<standing>> {
     const place at = standing_book::of(name, owner);
     std::optional<standing> known = self->book_.find(at);
-    result<session_ptr> on = known && !known->on->is_over() ? known->on
-                                                            : self->client_.session_for(ttl);
+    result<session_ptr> on =
+        known && !known->on->is_over() ? known->on : self->client_.session_for(ttl);
     if (!on) co_return std::unexpected(std::move(on.error()));
     const time_point since = self->now();
     later<ordered::queue_order> reading = read_queue(self, *on, name, give_up);
@@ -93,7 +93,8 @@ auto lease_core::is_there(core_ptr self, lock_name name, standing mine, time_poi
 
 auto lease_core::write_entry(core_ptr self, lock_name name, standing mine, time_point give_up)
     -> later<bool> {
-    ordered::queue_entry entry = mine.entry;  // a node that was not moved has its fence from ZooKeeper
+    ordered::queue_entry entry =
+        mine.entry;  // a node that was not moved has its fence from ZooKeeper
     pending<answered> writing = zookeeper_session::call(mine.on,
                                                         {.what = request::kind::write,
                                                          .path = self->path_of(name, entry.key),
@@ -123,8 +124,7 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         mine = std::move(*found);
         held = mine.has_value();
     }
-    const bool new_note =
-        held && asked.note.is_set() && asked.note.value() != mine->entry.note;
+    const bool new_note = held && asked.note.is_set() && asked.note.value() != mine->entry.note;
     if (held && (new_note || asked.ttl != mine->entry.ttl)) {
         if (new_note) mine->entry.note = asked.note.value();
         mine->entry.ttl = asked.ttl;

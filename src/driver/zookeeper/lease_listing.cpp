@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds what, for people. ZooKeeper does not say how long a session lasts yet. Of what this store
-// put there itself it is known; of the others' leases the whole ttl is shown, as if they had been
-// renewed just now.
+// Who holds what, for people. ZooKeeper does not say how long a session lasts yet. Of what this
+// store put there itself it is known; of the others' leases the whole ttl is shown, as if they had
+// been renewed just now.
 #include "driver/zookeeper/lease_core.hpp"
 #include "driver/zookeeper/zookeeper_errors.hpp"
 #include "lease/ordered/entry_text.hpp"
@@ -25,8 +25,7 @@ std::vector<answered> ask_all(const std::shared_ptr<zookeeper_session>& on, requ
         const std::size_t to = std::min(paths.size(), from + asked_at_once);
         std::vector<pending<answered>> asked;
         for (std::size_t i = from; i < to; ++i) {
-            asked.push_back(
-                zookeeper_session::call(on, {.what = what, .path = paths[i]}, give_up));
+            asked.push_back(zookeeper_session::call(on, {.what = what, .path = paths[i]}, give_up));
         }
         for (const auto& one : asked) all.push_back(one.wait());
     }
@@ -77,8 +76,8 @@ result<std::vector<lease_info>> lease_core::list(std::string_view prefix, time_p
             const answered& said = stored[next++];
             if (said.is == outcome::done) there.push_back(complete(names[i], entry, said));
         }
-        auto info = ordered::describe(names[i], ordered::queue_order(std::move(there)),
-                                      remaining(), ordered::with_queue::no);
+        auto info = ordered::describe(names[i], ordered::queue_order(std::move(there)), remaining(),
+                                      ordered::with_queue::no);
         if (info.held()) out.push_back(std::move(info));
     }
     return out;
@@ -87,7 +86,8 @@ result<std::vector<lease_info>> lease_core::list(std::string_view prefix, time_p
 /// What is stored with an entry, and how long it lasts if it is ours.
 ordered::queue_entry lease_core::complete(const std::string& name, ordered::queue_entry entry,
                                           const answered& said) const {
-    if (!entry.is_foreign()) ordered::read_entry_text(said.text, entry);
+    entry.owner.clear();  // kazoo's nodes begin with as many digits as ours: the data tells
+    ordered::read_entry_text(said.text, entry);
     if (entry.made == 0) entry.made = said.stat.made;
     const auto mine = book_.find({name, entry.owner});
     const time_point ends = mine ? mine->ends : now() + entry.ttl;
@@ -110,8 +110,8 @@ result<std::optional<lease_info>> lease_core::inspect(const lock_name& name, tim
         there.push_back(complete(name.value(), queue->entries()[i], stored[i]));
     }
     if (there.empty()) return std::nullopt;
-    return ordered::describe(name.value(), ordered::queue_order(std::move(there)),
-                             remaining(), ordered::with_queue::yes);
+    return ordered::describe(name.value(), ordered::queue_order(std::move(there)), remaining(),
+                             ordered::with_queue::yes);
 }
 
 result<std::vector<eviction_info>> lease_core::evictions(const lock_name& name,

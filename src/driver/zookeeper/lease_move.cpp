@@ -60,9 +60,9 @@ auto lease_core::move(core_ptr self, lock_name name, standing mine, ordered::que
         mine.on = std::move(to);
         co_return mine;
     }
-    co_return fail(errc::unavailable,
-                   fmt::format("zookeeper: the connection was lost again and again at '{}'",
-                               name.value()));
+    co_return fail(
+        errc::unavailable,
+        fmt::format("zookeeper: the connection was lost again and again at '{}'", name.value()));
 }
 
 auto lease_core::lengthen(core_ptr self, lock_name name, standing mine, duration ttl,

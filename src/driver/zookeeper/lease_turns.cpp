@@ -54,8 +54,7 @@ auto lease_core::watch_turn(core_ptr self, place at, standing mine, ordered::que
         co_return false;
     }
     pending<answered> watching = zookeeper_session::call(
-        mine.on,
-        {.what = request::kind::get, .path = self->path_of(*name, key), .watch = watch},
+        mine.on, {.what = request::kind::get, .path = self->path_of(*name, key), .watch = watch},
         self->now() + turn_checked_within);
     answered said = co_await watching;
     if (said.is == outcome::done) co_return true;
@@ -113,8 +112,7 @@ auto lease_core::check_permits(core_ptr self, std::string name, session_ptr on) 
     }
 }
 
-void lease_core::decide_turn(const place& at, const ordered::queue_order& queue,
-                             time_point since) {
+void lease_core::decide_turn(const place& at, const ordered::queue_order& queue, time_point since) {
     const auto owner = owner_token::parse(at.second);
     if (!owner) return;
     handed_off push{*owner, {}, duration::zero()};

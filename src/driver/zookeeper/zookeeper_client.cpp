@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // The longest that a library of 32-bit milliseconds is asked for is a day and a third.
-constexpr std::array<duration, 15> classes{1s,     2s,  3s,    4s,    8s,     14s,    20s, 27s,
+constexpr std::array<duration, 15> classes{1s,  2s,  3s,   4s,   8s,   14s,   20s,    27s,
                                            40s, 80s, 160s, 400s, 800s, 5400s, 115200s};
 
 std::string joined(const zookeeper_options& options) {
@@ -79,7 +79,8 @@ result<zookeeper_client::session_ptr> zookeeper_client::some_session() {
 void zookeeper_client::hear(const session_ptr& from, session_event event) {
     if (event == session_event::over) {
         const std::scoped_lock guard(mutex_);
-        const auto found = std::ranges::find(sessions_, from, &decltype(sessions_)::value_type::second);
+        const auto found =
+            std::ranges::find(sessions_, from, &decltype(sessions_)::value_type::second);
         if (found != sessions_.end()) {
             ended_.push_back(std::move(found->second));
             sessions_.erase(found);

@@ -30,8 +30,7 @@ std::shared_ptr<zookeeper_lease_store> zookeeper_lease_store::make(zookeeper_opt
                                                                    clock& time) {
     auto core = std::make_shared<lease_core>(std::move(options), time);
     core->start();
-    return std::shared_ptr<zookeeper_lease_store>(
-        new zookeeper_lease_store(std::move(core), time));
+    return std::shared_ptr<zookeeper_lease_store>(new zookeeper_lease_store(std::move(core), time));
 }
 
 zookeeper_lease_store::zookeeper_lease_store(std::shared_ptr<lease_core> core, clock& time)
@@ -62,7 +61,7 @@ capabilities zookeeper_lease_store::can() const noexcept {
 }
 
 void zookeeper_lease_store::exchange(std::span<const lease_request> requests,
-                                std::span<result<lease_reply>> replies, time_point give_up) {
+                                     std::span<result<lease_reply>> replies, time_point give_up) {
     detail::require(replies.size() == requests.size(), "replies.size() == requests.size()");
     if (auto why = refused()) {
         std::ranges::fill(replies, std::unexpected(*why));
@@ -75,7 +74,7 @@ void zookeeper_lease_store::exchange(std::span<const lease_request> requests,
 }
 
 void zookeeper_lease_store::submit(std::vector<lease_request> requests, time_point give_up,
-                              reply_handler on_reply) {
+                                   reply_handler on_reply) {
     if (auto why = refused()) {
         for (std::size_t i = 0; i < requests.size(); ++i) on_reply(i, std::unexpected(*why));
         return;
@@ -110,19 +109,19 @@ void zookeeper_lease_store::introduce(const client_id& /*id*/, const client_labe
 }
 
 result<std::vector<lease_info>> zookeeper_lease_store::list(std::string_view prefix,
-                                                       time_point give_up) {
+                                                            time_point give_up) {
     if (auto why = refused()) return std::unexpected(*why);
     return core_->list(prefix, give_up);
 }
 
 result<std::optional<lease_info>> zookeeper_lease_store::inspect(const lock_name& name,
-                                                            time_point give_up) {
+                                                                 time_point give_up) {
     if (auto why = refused()) return std::unexpected(*why);
     return core_->inspect(name, give_up);
 }
 
 result<std::uint32_t> zookeeper_lease_store::evict(const lock_name& name, std::string_view reason,
-                                              time_point give_up) {
+                                                   time_point give_up) {
     if (auto why = refused()) return std::unexpected(*why);
     return lease_core::evict(core_, name, std::string(reason), give_up).wait();
 }
@@ -133,7 +132,7 @@ result<lease_reply> zookeeper_lease_store::adopt(const lease_adoption& asked, ti
 }
 
 result<std::vector<eviction_info>> zookeeper_lease_store::evictions(const lock_name& name,
-                                                               time_point give_up) {
+                                                                    time_point give_up) {
     if (auto why = refused()) return std::unexpected(*why);
     return core_->evictions(name, give_up);
 }

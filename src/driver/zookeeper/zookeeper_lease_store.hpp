@@ -9,14 +9,15 @@
 #include <memory>
 #include <mutex>
 
-/// Leases in a ZooKeeper ensemble: nodes in order, each of which lives by a session (lease_core.hpp).
+/// Leases in a ZooKeeper ensemble: nodes in order, each of which lives by a session
+/// (lease_core.hpp).
 ///
-/// While the store lives it removes what nobody renewed at the end of its ttl. What a process leaves
-/// that died ends with its session: after its ttl, and up to a third later, or what the servers take
-/// as the shortest timeout. They also have a longest: a lease lasts at most three quarters of it,
-/// whatever was asked for, and is renewed in that time. Names are served in the order of coming; a
-/// request to barge waits its turn like any other, and a waiter that was away for 3 s comes back as
-/// the last. A fence is 128 times the czxid of the holder's node.
+/// While the store lives it removes what nobody renewed at the end of its ttl. What a process that
+/// died leaves ends with its session: after its ttl, and up to half as long again, or what the
+/// servers take as the shortest timeout. They also have a longest: a lease lasts at most three
+/// quarters of it, whatever was asked for, and is renewed in that time. Names are served in the
+/// order of coming; a request to barge waits its turn like any other, and a waiter that was away
+/// for 3 s comes back as the last. A fence is 128 times the czxid of the holder's node.
 namespace holdfast::zookeeper {
 
 class lease_core;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Servers answer the four letters `srvr` on the port of their clients, also without a session; it is
-// the one of these words that they answer unless they are told otherwise.
+// Servers answer the four letters `srvr` on the port of their clients, also without a session; it
+// is the one of these words that they answer unless they are told otherwise.
 #include "driver/zookeeper/zookeeper_report.hpp"
 
 #include "core/to_ms.hpp"
@@ -62,7 +62,8 @@ result<std::string> ask_srvr(const zookeeper_endpoint& at, clock& time, time_poi
     if (::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found) != 0) {
         return silent("the name cannot be resolved");
     }
-    const raw_socket line(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const raw_socket line(
+        ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int begun = ::connect(line.get(), found->ai_addr, found->ai_addrlen);
     const bool going = begun == 0 || errno == EINPROGRESS;
     ::freeaddrinfo(found);
@@ -96,8 +97,8 @@ result<duration> time_a_write(const zookeeper_client& client,
         const time_point before = client.time().now();
         const answered made =
             zookeeper_session::call(
-                on,
-                {.what = request::kind::make, .path = path, .as = node_kind::ephemeral}, give_up)
+                on, {.what = request::kind::make, .path = path, .as = node_kind::ephemeral},
+                give_up)
                 .wait();
         if (made.is == outcome::no_node) return duration::zero();  // its parent is not there yet
         if (made.is != outcome::done && made.is != outcome::exists) {
@@ -140,8 +141,7 @@ ensemble_report report_on(const zookeeper_options& options, clock& time, time_po
     for (const zookeeper_endpoint& at : options.servers) {
         auto text = ask_srvr(at, time, std::min(give_up, time.now() + 2s));
         if (text) {
-            report.servers.emplace_back(
-                read_srvr(fmt::format("{}:{}", at.host, at.port), *text));
+            report.servers.emplace_back(read_srvr(fmt::format("{}:{}", at.host, at.port), *text));
         } else {
             report.servers.emplace_back(std::unexpected(std::move(text.error())));
         }

@@ -17,7 +17,8 @@ struct server_report {
     std::string label;         ///< "host:port"
     std::string version = {};  ///< "3.8.0"; empty: it does not answer `srvr`, but listens.
     std::string mode = {};     ///< "leader", "follower", "standalone"; empty: it serves nobody now.
-    std::string latency = {};  ///< "0/1.5/20": shortest, mean, longest answer in ms since it started.
+    std::string latency =
+        {};  ///< "0/1.5/20": shortest, mean, longest answer in ms since it started.
     std::uint64_t outstanding = 0;
     std::uint64_t nodes = 0;
 };

@@ -101,8 +101,7 @@ struct library_calls {
         with_stat(said, stat);
         flight_of(data)->end(rc, std::move(said));
     }
-    static void on_data(int rc, const char* value, int length, const Stat* stat,
-                        const void* data) {
+    static void on_data(int rc, const char* value, int length, const Stat* stat, const void* data) {
         answered said;
         if (value != nullptr && length > 0) said.text.assign(value, std::size_t(length));
         with_stat(said, stat);
@@ -139,8 +138,8 @@ struct library_calls {
         const auto length = static_cast<int>(asked.data.size());
         switch (asked.what) {
             case request::kind::make:
-                return zoo_acreate2(handle, path, asked.data.data(), length, acl,
-                                    mode_of(asked.as), on_made, flight);
+                return zoo_acreate2(handle, path, asked.data.data(), length, acl, mode_of(asked.as),
+                                    on_made, flight);
             case request::kind::remove: return zoo_adelete(handle, path, -1, on_done, flight);
             case request::kind::write:
                 return zoo_aset(handle, path, asked.data.data(), length, -1, on_written, flight);
@@ -168,8 +167,8 @@ struct library_calls {
                                flight->made_path.data(),
                                static_cast<int>(flight->made_path.size()));
         }
-        return zoo_amulti(handle, static_cast<int>(flight->changes.size()),
-                          flight->changes.data(), flight->results.data(), on_done, flight);
+        return zoo_amulti(handle, static_cast<int>(flight->changes.size()), flight->changes.data(),
+                          flight->results.data(), on_done, flight);
     }
 };
 
@@ -180,8 +179,9 @@ zookeeper_session::~zookeeper_session() {
     close();
 }
 
-result<std::shared_ptr<zookeeper_session>> zookeeper_session::open(
-    const zookeeper_options& options, duration timeout, clock& time, event_handler on_event) {
+result<std::shared_ptr<zookeeper_session>> zookeeper_session::open(const zookeeper_options& options,
+                                                                   duration timeout, clock& time,
+                                                                   event_handler on_event) {
     const std::shared_ptr<zookeeper_session> made(
         new zookeeper_session(timeout, time, std::move(on_event)));
     const std::string servers = server_list(options);
@@ -258,9 +258,8 @@ auto zookeeper_session::send(request asked, time_point give_up) -> pending<answe
             const std::uint64_t number = next_flight_++;
             auto* const flight = new in_library{this, answer, number};
             in_flight_.emplace(number, zookeeper_session::flight{answer, give_up});
-            rc = library_calls::begin(handle_, asked,
-                                      open_acl_ ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL,
-                                      flight);
+            rc = library_calls::begin(
+                handle_, asked, open_acl_ ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL, flight);
             if (rc != ZOK) {
                 in_flight_.erase(number);
                 delete flight;

@@ -61,7 +61,7 @@ struct answered {
     std::vector<std::string> names = {};  ///< Children.
     node_stat stat = {};
     std::string why = {};  ///< In the library's words, for outcomes that are errors.
-    bool doubt = false;  ///< An earlier attempt may have been carried out.
+    bool doubt = false;    ///< An earlier attempt may have been carried out.
 };
 
 enum class node_kind : std::uint8_t { persistent, container, ephemeral, ephemeral_sequential };

@@ -38,7 +38,7 @@ struct queue_entry {
     /// Between the fences of two entries there is room for those that a client hands out itself,
     /// when it passes a lease on (acquire_options::local_passes, at most 100).
     static constexpr std::uint64_t fences_each = 128;
-    [[nodiscard]] fencing_token fence() const noexcept { 
+    [[nodiscard]] fencing_token fence() const noexcept {
         return {(made != 0 ? made : position) * fences_each};
     }
 

@@ -16,7 +16,6 @@ namespace {
 
 using level = finding::level;
 
-
 constexpr duration zookeeper_patience = std::chrono::seconds(6);
 constexpr duration slow_ensemble_write = std::chrono::milliseconds(50);
 
@@ -35,16 +34,15 @@ int zookeeper_version(std::string_view text) {
 
 void examine_zookeeper_server(const zookeeper::server_report& one, findings& found) {
     if (one.version.empty()) {
-        found.push_back({level::note, "server", one.label,
-                         "it listens, but says nothing of itself",
+        found.push_back({level::note, "server", one.label, "it listens, but says nothing of itself",
                          "let 4lw.commands.whitelist in its zoo.cfg contain srvr"});
         return;
     }
-    found.push_back({level::good, "version", one.label,
-                     fmt::format("ZooKeeper {}, {}, {} nodes, latency {} ms (min/mean/max)",
-                                 one.version, one.mode.empty() ? "serving nobody" : one.mode,
-                                 one.nodes, one.latency),
-                     ""});
+    found.push_back(
+        {level::good, "version", one.label,
+         fmt::format("ZooKeeper {}, {}, {} nodes, latency {} ms (min/mean/max)", one.version,
+                     one.mode.empty() ? "serving nobody" : one.mode, one.nodes, one.latency),
+         ""});
     if (zookeeper_version(one.version) < 3'005) {
         found.push_back({level::unsafe, "version", one.label,
                          "it has no container nodes, which the names of leases are",
@@ -81,10 +79,10 @@ void examine_quorum(const zookeeper::ensemble_report& seen, findings& found) {
                                      in_mode("follower"), seen.servers.size()),
                          ""});
     } else if (leaders > 1) {
-        found.push_back({level::unsafe, "quorum", "",
-                         fmt::format("{} servers say that they lead: they are not one ensemble",
-                                     leaders),
-                         "name the servers of one ensemble only"});
+        found.push_back(
+            {level::unsafe, "quorum", "",
+             fmt::format("{} servers say that they lead: they are not one ensemble", leaders),
+             "name the servers of one ensemble only"});
     } else {
         found.push_back({level::note, "quorum", "", "the leader is not among the servers named",
                          "name them all, so that any one may be down"});
@@ -99,17 +97,18 @@ void examine_session(const zookeeper::ensemble_report& seen, findings& found) {
     const auto seconds = [](duration d) { return std::chrono::duration<double>(d).count(); };
     const double longest = seconds(seen.longest) * 3 / 4;
     const bool brief = longest < 30;
-    found.push_back({brief ? level::note : level::good, "session", "",
-                     fmt::format("timeouts from {:g} s to {:g} s: a lease lasts at most {:g} s "
-                                 "without a renewal",
-                                 seconds(seen.shortest), seconds(seen.longest), longest),
-                     brief ? "set maxSessionTimeout to 40000 or more for the usual ttl of 30 s"
-                           : ""});
+    found.push_back(
+        {brief ? level::note : level::good, "session", "",
+         fmt::format("timeouts from {:g} s to {:g} s: a lease lasts at most {:g} s "
+                     "without a renewal",
+                     seconds(seen.shortest), seconds(seen.longest), longest),
+         brief ? "set maxSessionTimeout to 40000 or more for the usual ttl of 30 s" : ""});
     if (seen.write_time == duration::zero()) return;
     const bool slow = seen.write_time > slow_ensemble_write;
     found.push_back(
         {slow ? level::note : level::good, "disk", "",
-         fmt::format("a write that a majority keeps took {:.1f} ms", seconds(seen.write_time) * 1e3),
+         fmt::format("a write that a majority keeps took {:.1f} ms",
+                     seconds(seen.write_time) * 1e3),
          slow ? "every acquire and release is one: give dataLogDir a disk of its own" : ""});
 }
 
@@ -119,8 +118,8 @@ findings examine_zookeeper(const url& where) {
     const auto options = detail::read_zookeeper_url(where);
     if (!options) return {};
     findings found;
-    const auto seen = zookeeper::report_on(*options, system_clock(),
-                                           system_clock().now() + zookeeper_patience);
+    const auto seen =
+        zookeeper::report_on(*options, system_clock(), system_clock().now() + zookeeper_patience);
     for (const auto& one : seen.servers) {
         if (one) {
             examine_zookeeper_server(*one, found);

@@ -23,7 +23,7 @@ public:
         }
         return zookeeper::zookeeper_lease_store::make(std::move(options), system_clock());
     }
-    [[nodiscard]] duration ttl() const override { return 2s; }
+    [[nodiscard]] duration ttl() const override { return 1500ms; }
     [[nodiscard]] duration late() const override { return 1s; }
     [[nodiscard]] bool serves_by_entry() const override { return true; }
     [[nodiscard]] std::size_t many() const override { return 200; }
