@@ -371,6 +371,15 @@ void zookeeper_session::close() {
     }
     for (const waiting& one : told) one.answer.complete(false);
     if (handle != nullptr) zookeeper_close(handle);
+    // The library answers what is in flight. Should it forget one, nobody waits for it in vain.
+    std::unordered_map<std::uint64_t, flight> left;
+    {
+        const std::scoped_lock guard(mutex_);
+        left.swap(in_flight_);
+    }
+    for (const auto& [number, one] : left) {
+        one.answer.complete(answered{.is = outcome::session_over});
+    }
 }
 
 }  // namespace holdfast::zookeeper

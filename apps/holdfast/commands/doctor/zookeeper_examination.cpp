@@ -62,6 +62,7 @@ void examine_quorum(const zookeeper::ensemble_report& seen, findings& found) {
                                      [&](const auto& one) { return one && one->mode == mode; });
     };
     const auto leaders = in_mode("leader");
+    if (in_mode("") + leaders + in_mode("standalone") + in_mode("follower") == 0) return;
     if (in_mode("standalone") > 0) {
         found.push_back({level::note, "quorum", "",
                          "it is one server: while it is down, nothing is granted",
