@@ -35,8 +35,8 @@ WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2))";
 // the owner's any more, or others are there.
 constexpr std::string_view extend = R"(
 UPDATE holdfast_names
-SET expires = CASE WHEN expires > {now} + ?3 THEN expires ELSE {now} + ?3 END
-WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
+SET expires = CASE WHEN expires > {began} + ?3 THEN expires ELSE {began} + ?3 END
+WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {began})";
 
 // Ends the owner's lease, if nobody else is there and the row's fences are past.
 constexpr std::string_view release_free = R"(
@@ -201,11 +201,11 @@ CREATE TABLE holdfast_keys (
 
 std::array<std::string, sentence_count> statements(const dialect& words) {
     std::array<std::string_view, sentence_count> texts{
-        take,      extend,    release_free, look,         gate,     put_gate,
-        drop_gate, parties,   put_party,    drop_party,   "",       list_gates,
-        introduce, client,    now,          sweep,        "",       forget_clients,
-        put_note,  drop_note, read_note,    forget_notes, load_key, all_keys,
-        put_key,   drop_key,  sweep_keys};
+        take,           "",        extend,    release_free, look,         gate,
+        put_gate,       drop_gate, parties,   put_party,    drop_party,   "",
+        list_gates,     introduce, client,    now,          sweep,        "",
+        forget_clients, put_note,  drop_note, read_note,    forget_notes, load_key,
+        all_keys,       put_key,   drop_key,  sweep_keys};
     if (words.commands == dialect::keys::none) {
         std::fill(texts.begin() + static_cast<int>(sentence::load_key), texts.end(), "");
     }
@@ -218,8 +218,8 @@ std::array<std::string, sentence_count> statements(const dialect& words) {
 }
 
 std::string in_dialect(std::string_view text, const dialect& words) {
-    std::string done =
-        fmt::format(fmt::runtime(text), fmt::arg("now", words.now), fmt::arg("tell", words.tell));
+    std::string done = fmt::format(fmt::runtime(text), fmt::arg("now", words.now),
+                                   fmt::arg("began", words.began), fmt::arg("tell", words.tell));
     std::ranges::replace(done, '?', words.mark);
     return done;
 }

@@ -31,6 +31,9 @@ SELECT @@global.read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_b
     COALESCE((SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE = 'InnoDB'), 'NO');
 SHOW STATUS LIKE 'Ssl_cipher';
 SHOW STATUS LIKE 'wsrep_cluster_size';
+SHOW STATUS LIKE 'Rpl_semi_sync_%_status';
+SHOW GLOBAL VARIABLES LIKE 't%_isolation';
+SHOW GLOBAL VARIABLES LIKE '%time_zone';
 SHOW GRANTS)";
 
 enum mysql_column : std::uint8_t {
@@ -53,6 +56,9 @@ struct mysql_facts {
     std::string cipher{};
     int cluster = 0;
     bool all_rights = false;
+    bool waits_for_replica = false;
+    std::string isolation{};
+    std::string time_zone{};
 
     [[nodiscard]] long number(mysql_column which) const {
         return std::strtol(values[which].c_str(), nullptr, 10);
@@ -98,6 +104,12 @@ finding examine_mysql_failover(const mysql_facts& facts, const std::string& wher
     if (facts.number(followers) == 0) {
         return {level::good, "failover", where,
                 "no replica is seen to follow it (to see them takes the right PROCESS)", ""};
+    }
+    if (facts.waits_for_replica) {
+        return {level::note, "failover", where,
+                "a grant waits for a replica, until rpl_semi_sync_master_timeout has passed; after "
+                "that it does not",
+                "set a long rpl_semi_sync_master_timeout"};
     }
     return {level::unsafe, "failover", where,
             "replicas follow it: one that takes its place may have missed the last grants, and "
@@ -145,6 +157,13 @@ bool is_remote_mysql(const mysql::mysql_options& options) {
     });
 }
 
+// Of Rpl_semi_sync_master_status and Rpl_semi_sync_slave_status, and their newer names.
+bool is_master_on(const std::string& name, const std::string& value) {
+    const bool master =
+        name.find("master") != std::string::npos || name.find("source") != std::string::npos;
+    return master && value == "ON";
+}
+
 void read_fact(const mysql::statement_result& one, std::size_t which, mysql_facts& out) {
     if (one.rows == nullptr) return;
     while (const MYSQL_ROW row = ::mysql_fetch_row(one.rows)) {
@@ -155,6 +174,11 @@ void read_fact(const mysql::statement_result& one, std::size_t which, mysql_fact
                 break;
             case 1: out.cipher = text(1); break;
             case 2: out.cluster = std::atoi(text(1).c_str()); break;
+            case 3:
+                out.waits_for_replica = out.waits_for_replica || is_master_on(text(0), text(1));
+                break;
+            case 4: out.isolation = text(1); break;
+            case 5: out.time_zone += (out.time_zone.empty() ? "" : ", ") + text(1); break;
             default:
                 out.all_rights =
                     out.all_rights || text(0).starts_with("GRANT ALL PRIVILEGES ON *.*");
@@ -180,6 +204,15 @@ findings examine_mysql(const url& where) {
     findings found{examine_mysql_role(facts, label), examine_mysql_durability(facts, label),
                    examine_mysql_failover(facts, label),
                    examine_mysql_connections(facts, options->connections, label)};
+    found.push_back(
+        {level::good, "isolation", label,
+         fmt::format("our transactions are read committed, whatever the default is ({})",
+                     facts.isolation),
+         ""});
+    found.push_back(
+        {level::good, "time zone", label,
+         fmt::format("times are kept in UTC, whatever the time zone is ({})", facts.time_zone),
+         ""});
     for (finding& one : examine_mysql_access(facts, label, is_remote_mysql(*options))) {
         found.push_back(std::move(one));
     }
