@@ -3,10 +3,8 @@
 """holdfast doctor on PostgreSQL and MariaDB: what is unsafe is found on a real server."""
 
 import json
-import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import ground
@@ -65,7 +63,8 @@ class DoctorOnSql(Case):
         self.assertIn("sessions", self.examine(url + "?mode=session", SUCCESS))
         server.sql("ALTER SYSTEM SET tcp_keepalives_idle = 10")
         server.sql("SELECT pg_reload_conf()")
-        wait_until(lambda: "sessions" not in self.examine(url + "?mode=session", SUCCESS))
+        wait_until(lambda: "sessions" not in self.examine(url + "?mode=session", SUCCESS),
+                   "the new setting")
         self.assertNotIn("sessions", self.examine(url, SUCCESS))
 
     def test_a_replica_read_by_mistake_is_unsafe(self):
@@ -76,22 +75,22 @@ class DoctorOnSql(Case):
 
     def test_pgbouncer_in_transaction_mode_is_unsafe(self):
         server, _ = self.postgres()
-        with tempfile.TemporaryDirectory(prefix="faultlab-") as directory:
-            os.chmod(directory, 0o755)
-            port, ini = free_port(), Path(directory) / "pgbouncer.ini"
-            ini.write_text(
-                f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres\n[pgbouncer]\n"
-                f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-                "auth_type = any\npool_mode = transaction\n", encoding="ascii")
-            with subprocess.Popen([*as_user("postgres"), "/usr/sbin/pgbouncer", str(ini)],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  preexec_fn=die_with_us) as pooler:
-                self.addCleanup(pooler.kill)
-                url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-                wait_until(lambda: "cannot be reached" not in
-                           self.examine(url, FAILURE)["lease"]["text"])
-                lease = self.examine(url, FAILURE)["lease"]
-                pooler.kill()
+        directory, port = self.directory(), free_port()
+        directory.chmod(0o755)
+        ini = directory / "pgbouncer.ini"
+        ini.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            "auth_type = any\npool_mode = transaction\n", encoding="ascii")
+        pooler = subprocess.Popen(  # pylint: disable=consider-using-with
+            [*as_user("postgres"), "/usr/sbin/pgbouncer", str(ini)], stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
+        self.addCleanup(pooler.wait)
+        self.addCleanup(pooler.kill)
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        wait_until(lambda: "cannot be reached" not in self.examine(url, FAILURE)["lease"]["text"],
+                   "PgBouncer")
+        lease = self.examine(url, FAILURE)["lease"]
         self.assertEqual(lease["level"], "unsafe")
         self.assertIn("a pooler stands before the server", lease["text"])
 

@@ -199,6 +199,22 @@ CREATE TABLE holdfast_keys (
     return tables;
 }
 
+// Leases are short: tables that nobody uses any more hold nothing worth keeping but the largest
+// fence, which the clock has passed. So older ones are not converted.
+std::string version_refusal(int found, std::string_view elsewhere) {
+    if (found > schema_version) {
+        return fmt::format(
+            "its tables are of version {}, and this program knows version {}: update this program, "
+            "or use {}",
+            found, schema_version, elsewhere);
+    }
+    return fmt::format(
+        "its tables are of version {}, and this program makes version {}: end all programs of the "
+        "older version and drop the tables whose names begin with holdfast_, and they are made "
+        "anew; or use {}",
+        found, schema_version, elsewhere);
+}
+
 std::array<std::string, sentence_count> statements(const dialect& words) {
     std::array<std::string_view, sentence_count> texts{
         take,           "",        extend,    release_free, look,         gate,

@@ -92,6 +92,10 @@ struct dialect {
 /// The version of the tables. Another one is refused.
 inline constexpr int schema_version = 3;
 
+/// Why tables of that version, which is not ours, are refused, and what to do. `elsewhere` is where
+/// this program could have tables of its own: "another database".
+[[nodiscard]] std::string version_refusal(int found, std::string_view elsewhere);
+
 /// What makes the tables in an empty database.
 [[nodiscard]] std::vector<std::string> schema(const dialect& words);
 

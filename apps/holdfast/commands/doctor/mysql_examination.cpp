@@ -2,6 +2,7 @@
 //
 // Asks a MariaDB or MySQL server what its settings mean for leases.
 #include "commands/doctor/examinations.hpp"
+#include "commands/doctor/sql_findings.hpp"
 #include "driver/mysql/mysql_link.hpp"
 #include "open/mysql_url.hpp"
 
@@ -27,6 +28,7 @@ constexpr duration mysql_patience = std::chrono::seconds(5);
 constexpr const char* mysql_question = R"(
 SELECT @@global.read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog,
     @@binlog_format, @@max_connections, @@wait_timeout, VERSION(),
+    TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
     (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'),
     COALESCE((SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE = 'InnoDB'), 'NO');
 SHOW STATUS LIKE 'Ssl_cipher';
@@ -45,6 +47,7 @@ enum mysql_column : std::uint8_t {
     most_connections,
     wait_timeout,
     server_version,
+    server_moment,
     followers,
     innodb,
     column_count
@@ -140,16 +143,6 @@ findings examine_mysql_access(const mysql_facts& facts, const std::string& where
     return found;
 }
 
-finding examine_mysql_connections(const mysql_facts& facts, std::size_t ours,
-                                  const std::string& where) {
-    const auto all = static_cast<std::size_t>(facts.number(most_connections));
-    const std::string text = fmt::format(
-        "a client uses up to {} and one that listens, of {} that the server allows", ours, all);
-    if (2 * (ours + 1) <= all) return {level::good, "connections", where, text, ""};
-    return {level::note, "connections", where, text + ": two clients may use them up",
-            "lower connections= in the URL, or raise max_connections"};
-}
-
 bool is_remote_mysql(const mysql::mysql_options& options) {
     return std::ranges::any_of(options.servers, [](const mysql::server_address& at) {
         return !at.host.starts_with('/') && !at.host.starts_with("127.") &&
@@ -196,25 +189,21 @@ findings examine_mysql(const url& where) {
     if (!link.open(deadline)) return {};  // the trial has said why
     mysql_facts facts;
     std::size_t at = 0;
+    const std::int64_t asked = time_of_day_us();
     const auto said = link.ask(
         mysql_question, [&](const mysql::statement_result& one) { read_fact(one, at++, facts); },
         deadline);
     if (!said) return {};
     const std::string& label = link.label();
-    findings found{examine_mysql_role(facts, label), examine_mysql_durability(facts, label),
-                   examine_mysql_failover(facts, label),
-                   examine_mysql_connections(facts, options->connections, label)};
-    found.push_back(
-        {level::good, "isolation", label,
-         fmt::format("our transactions are read committed, whatever the default is ({})",
-                     facts.isolation),
-         ""});
-    found.push_back(
-        {level::good, "time zone", label,
-         fmt::format("times are kept in UTC, whatever the time zone is ({})", facts.time_zone),
-         ""});
-    for (finding& one : examine_mysql_access(facts, label, is_remote_mysql(*options))) {
-        found.push_back(std::move(one));
+    findings found{
+        examine_mysql_role(facts, label), examine_mysql_durability(facts, label),
+        examine_mysql_failover(facts, label),
+        examine_sql_connections(options->connections,
+                                static_cast<std::size_t>(facts.number(most_connections)), label),
+        examine_sql_clock(facts.number(server_moment), asked, label)};
+    for (const findings& more : {examine_sql_habits(facts.isolation, facts.time_zone, label),
+                                 examine_mysql_access(facts, label, is_remote_mysql(*options))}) {
+        found.insert(found.end(), more.begin(), more.end());
     }
     return found;
 }

@@ -2,6 +2,7 @@
 //
 // Asks a PostgreSQL server what its settings mean for leases.
 #include "commands/doctor/examinations.hpp"
+#include "commands/doctor/sql_findings.hpp"
 #include "driver/postgresql/postgresql_link.hpp"
 #include "open/postgresql_url.hpp"
 
@@ -34,6 +35,7 @@ SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_se
     current_setting('server_version'),
     (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
     current_setting('TimeZone'), current_setting('tcp_keepalives_idle'),
+    (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
     (SELECT string_agg(missing, ', ') FROM (
         SELECT string_agg(right_to, ', ') || ' of ' || name AS missing
         FROM unnest(ARRAY['holdfast_names', 'holdfast_parties', 'holdfast_clients',
@@ -59,6 +61,7 @@ enum column : std::uint8_t {
     isolation,
     time_zone,
     keepalives,
+    moment,
     missing_rights
 };
 
@@ -70,6 +73,9 @@ public:
         return ::PQgetvalue(from_, 0, which);
     }
     [[nodiscard]] bool is_true(column which) const { return text(which) == "t"; }
+    [[nodiscard]] std::int64_t large(column which) const {
+        return std::atoll(::PQgetvalue(from_, 0, which));
+    }
     [[nodiscard]] int number(column which) const {
         return std::atoi(::PQgetvalue(from_, 0, which));
     }
@@ -140,27 +146,6 @@ findings examine_access(const server_facts& facts, const std::string& where, boo
     return found;
 }
 
-finding examine_connections(const server_facts& facts, std::size_t ours, const std::string& where) {
-    const auto all = static_cast<std::size_t>(facts.number(max_connections));
-    const std::string text = fmt::format(
-        "a client uses up to {} and one that listens, of {} that the server allows", ours, all);
-    if (2 * (ours + 1) <= all) return {level::good, "connections", where, text, ""};
-    return {level::note, "connections", where, text + ": two clients may use them up",
-            "lower connections= in the URL, or raise max_connections"};
-}
-
-// What people ask about, and what does not matter.
-findings examine_habits(const server_facts& facts, const std::string& where) {
-    return {{level::good, "isolation", where,
-             fmt::format("our transactions are read committed, whatever the default is ({})",
-                         facts.text(isolation)),
-             ""},
-            {level::good, "time zone", where,
-             fmt::format("times are kept in UTC, whatever the time zone is ({})",
-                         facts.text(time_zone)),
-             ""}};
-}
-
 // A session that holds a lock may be gone without the server having heard of it.
 std::optional<finding> examine_sessions(const server_facts& facts, const std::string& where) {
     constexpr int soon = 60;
@@ -198,13 +183,17 @@ findings examine_postgresql(const url& where) {
     postgresql::postgresql_link link(*options);
     const time_point deadline = system_clock().now() + postgresql_patience;
     if (!link.open(deadline)) return {};  // the trial has said why
+    const std::int64_t asked = time_of_day_us();
     const auto said = link.ask(question, deadline);
     if (!said || ::PQntuples(said->get()) != 1) return {};
     const server_facts facts(said->get());
     const std::string& label = link.label();
-    findings found{examine_role(facts, label), examine_durability(facts, label),
-                   examine_failover(facts, label),
-                   examine_connections(facts, options->connections, label)};
+    findings found{
+        examine_role(facts, label), examine_durability(facts, label),
+        examine_failover(facts, label),
+        examine_sql_connections(options->connections,
+                                static_cast<std::size_t>(facts.number(max_connections)), label),
+        examine_sql_clock(facts.large(moment), asked, label)};
     if (options->pooler_keeps_session) {
         found.push_back({level::note, "pooler", label,
                          "the URL says that a pooler keeps one server connection for a client, "
@@ -216,7 +205,8 @@ findings examine_postgresql(const url& where) {
         if (auto one = examine_sessions(facts, label)) found.push_back(std::move(*one));
     }
     for (const findings& more :
-         {examine_habits(facts, label), examine_access(facts, label, is_remote(*options))}) {
+         {examine_sql_habits(facts.text(isolation), facts.text(time_zone), label),
+          examine_access(facts, label, is_remote(*options))}) {
         found.insert(found.end(), more.begin(), more.end());
     }
     return found;
