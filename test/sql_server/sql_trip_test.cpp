@@ -9,6 +9,12 @@
 namespace holdfast::test {
 namespace {
 
+// Of this run of the case alone.
+lock_name fresh(const std::string& text) {
+    static int runs = 0;
+    return name_of(text + ' ' + std::to_string(++runs));
+}
+
 class sql_trips : public testing::Test {
 protected:
     std::uint64_t trips_of(const auto& act) {
@@ -33,7 +39,7 @@ protected:
 };
 
 TEST_F(sql_trips, a_free_name_is_acquired_renewed_and_released_in_one_trip_each) {
-    const lock_name job = name_of("trips of a free name");
+    const lock_name job = fresh("trips of a free name");
     warm(job);
     const owner_token a = new_owner();
     EXPECT_EQ(trips_of([&] { EXPECT_TRUE(is_granted(counted.acquire(job, a))); }), 1U);
@@ -45,7 +51,7 @@ TEST_F(sql_trips, a_free_name_is_acquired_renewed_and_released_in_one_trip_each)
 
 // The one who releases has met others at that name before, as whoever takes part in a contest has.
 TEST_F(sql_trips, a_release_hands_over_in_two_trips_and_wakes_one_waiter) {
-    const lock_name job = name_of("trips of a handoff");
+    const lock_name job = fresh("trips of a handoff");
     warm(job);
     const owner_token a = new_owner();
     const owner_token b = new_owner();
@@ -64,22 +70,22 @@ TEST_F(sql_trips, a_release_hands_over_in_two_trips_and_wakes_one_waiter) {
 }
 
 TEST_F(sql_trips, a_gate_that_was_swept_since_is_made_anew_with_a_larger_fence) {
-    const lock_name job = name_of("swept since");
+    const lock_name job = fresh("swept since");
     warm(job);
     const owner_token a = new_owner();
     const auto first = counted.acquire(job, a);
     ASSERT_TRUE(is_granted(first));
     ASSERT_TRUE(counted.release(job, a));
     ASSERT_TRUE(beside->sweep_all(system_clock().now() + 10s));
-    EXPECT_TRUE(
-        shared_server().sql("SELECT 1 FROM holdfast_names WHERE name = 'swept since'").empty());
+    const auto gate = "SELECT name FROM holdfast_names WHERE name = '" + job.value() + "'";
+    EXPECT_TRUE(shared_server().sql(gate).empty());
     const auto second = counted.acquire(job, new_owner());
     ASSERT_TRUE(is_granted(second));
     EXPECT_GT(fence_of(second), fence_of(first));
 }
 
 TEST_F(sql_trips, a_gate_that_another_has_taken_since_is_busy) {
-    const lock_name job = name_of("taken since");
+    const lock_name job = fresh("taken since");
     warm(job);
     const owner_token b = new_owner();
     const auto theirs = beside.acquire(job, b);
