@@ -15,7 +15,7 @@
 ///     redlock:           Holdfast itself on a single Redis; and blocking hiredis on that one
 ///     sqlite:            prepared statements by hand, on a file in the same place
 ///     postgresql:        prepared statements by hand, on a table in the same database
-///     mysql:             the same
+///     mysql:             the same; with mode=session of both, advisory locks or GET_LOCK
 ///     etcd:              transactions by hand, on keys beside, by the same gRPC client
 ///     zookeeper:         the recipe of its documentation by hand, by the same client library
 ///     64 workers, Redis  redis-benchmark
