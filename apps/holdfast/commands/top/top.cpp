@@ -186,7 +186,8 @@ void add_top(CLI::App& to, command_list& all) {
         "\n"
         "A bar shows the remaining time of a lease, relative to the most that was seen. 'acquired' "
         "counts all grants of a Redis server, by its fence counter, and 'expired' its keys that "
-        "nobody released in time, lost leases among them. Elsewhere only differences between two "
+        "nobody released in time, lost leases among them; 'hits' is the share of its reads that "
+        "find their key. Elsewhere only differences between two "
         "polls are counted, as 'seen'.\n"
         "If the output is not a terminal, one frame is printed as plain text.\n"
         "Exit codes: 0 done, 2 misuse, 5 no answer\n");
