@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker that kills itself (SIGKILL) at a named moment. Each step of a worker is one statement, or
-// stands between two: so the moments are "before" or "after" one of them.
+// A worker that kills itself (SIGKILL) at a named moment. Each step of a worker is one statement,
+// or stands between two: so the moments are "before" or "after" one of them.
 //
 //   crash_worker FILE PLACE LEASE_MS MOMENT
 //
