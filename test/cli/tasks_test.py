@@ -308,7 +308,12 @@ class Tasks(unittest.TestCase):
         playlist = self.directory / "list.m3u8"
         playlist.write_text("#EXTM3U\n#EXTINF:1,\n/etc/passwd\n", encoding="ascii")
         for name in ("no.mp4", "picture.png", "list.m3u8"):
-            self.run_it("video", "add", str(self.directory / name), "--id", name)
+            done = self.run_it("video", "add", str(self.directory / name))
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
+            self.assertIn("this is no video: ", done.stderr)
+            # As if there were no ffprobe where it is submitted.
+            self.submit(f"{self.directory / name}\n{self.directory / name}.hls", "--queue",
+                        "video", "--id", name)
             worker = self.worker("--video", "--task", name)
             out, _ = worker.communicate(timeout=60)
             self.assertTrue(out.startswith('{"status":"error","reason":"this is no video: '), out)
