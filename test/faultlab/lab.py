@@ -28,13 +28,15 @@ import time
 from pathlib import Path
 
 import report
-from engines import ENGINES, RedisPy
+from engines import ENGINES as OTHERS, RedisPy
 from servers import wait_until
 from nemeses import NEMESES
 from places import INSIDE, Ground, die_with_us, isolation
 from proxy import Proxies
 from referee import Referee, last_grant, probed, verdict
+from zookeeper_servers import Zookeeper
 
+ENGINES = [*OTHERS, Zookeeper]
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
 PROBES = "new/*"  # names that nobody has used
@@ -44,6 +46,7 @@ SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
          ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
          ("sentinel", "partition"), ("cluster", "network cut"),
          ("etcd", "kill -9, servers"), ("etcd", "partition, leader"),
+         ("zookeeper", "partition, leader"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
 
