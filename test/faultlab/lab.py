@@ -46,7 +46,6 @@ SLICE = {("memory", "SIGSTOP, clients"), ("sqlite", "SIGSTOP, clients"),
          ("redis", "SIGSTOP, clients"), ("redis", "one-way cut"), ("redis", "kill -9, servers"),
          ("sentinel", "partition"), ("cluster", "network cut"),
          ("etcd", "kill -9, servers"), ("etcd", "partition, leader"),
-         ("zookeeper", "partition, leader"),
          ("redlock of five", "SIGSTOP, servers"), ("redlock of five", "restart without data"),
          ("redis-py (baseline)", "SIGSTOP, clients")}
 

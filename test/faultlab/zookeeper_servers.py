@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of a ZooKeeper ensemble for the fault lab. What a majority has written survives a crash.
 
-A tick is 250 ms and a server that hears nothing of its leader for a second stops serving, so that
+A tick is 250 ms and a server that hears nothing of its leader for 2 s stops serving;
 a lease of a second is kept by a session of two.
 """
 
@@ -19,7 +19,7 @@ from servers import free_port, wait_until
 JARS = ":".join(f"/usr/share/java/{jar}.jar" for jar in ("zookeeper", "slf4j-simple"))
 SETTINGS = """tickTime=250
 initLimit=40
-syncLimit=4
+syncLimit=8
 maxSessionTimeout=60000
 maxClientCnxns=0
 admin.enableServer=false
