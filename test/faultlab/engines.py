@@ -9,56 +9,10 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from etcd_servers import EtcdCluster
+from engine import Engine
+from etcd_engine import Etcd
 from servers import Server, wait_until
 from sql_servers import MariadbServer, PostgresServer
-
-
-class Engine:
-    """What a nemesis needs to know of an engine."""
-
-    name = ""
-    quarantine_ms = 0    # nothing is granted for so long after a restart or a promotion
-    served = True        # there are servers
-    proxied = True       # workers can be cut off by proxies of their own
-    one_process = False  # all contenders are threads of one
-    disk = False         # a full disk matters to it
-    parts = False        # a part of its servers can be cut off from the others
-    redis = True         # its servers, if there are some, speak Redis commands
-
-    def __init__(self, ground):
-        self.ground = ground
-        self.servers = self.start()
-
-    def start(self):
-        raise NotImplementedError
-
-    def url(self, addresses):
-        """For a worker that finds the servers at these addresses."""
-        raise NotImplementedError
-
-    def around(self, words):  # how a worker with these words is started
-        return words
-
-    def victims(self):
-        """The servers that a fault strikes: as many as the engine says it survives, or one."""
-        return self.servers[:1]
-
-    def settled(self):
-        """Whether it has got over the last fault, so that the next one meets it whole."""
-        return all(server.command("PING").startswith(b"+PONG") for server in self.servers)
-
-    def keys_left(self):
-        """Locks and lines that are still stored."""
-        left = 0
-        for server in self.servers:
-            for key in server.command("KEYS", "*").split(b"\r\n"):
-                left += key.startswith((b"lock:", b"{lock:"))
-        return left
-
-    def close(self):
-        for server in self.servers:
-            server.close()
 
 
 class Memory(Engine):
@@ -425,49 +379,6 @@ class Cluster(Engine):
 
     def await_whole(self):
         wait_until("a whole cluster", self.settled, 60)
-
-
-class Etcd(Engine):
-    """Three members, of which one may fail: now the leader, now another."""
-
-    name = "etcd"
-    redis = False
-    parts = True
-    quarantine_ms = 2000  # a dead holder's lease ends a second late, and is extended by an election
-
-    def start(self):
-        places = [self.ground.main] * 3
-        if self.ground.parted:
-            places[0] = self.ground.struck()
-        self._cluster, self._strikes = EtcdCluster(places), 0
-        wait_until("a leader", self._cluster.healthy)
-        return self._cluster.members
-
-    def url(self, addresses):
-        return f"etcd://{','.join(addresses)}?connect_timeout=500ms"
-
-    def victims(self):
-        leader = self._cluster.leader()
-        self._strikes += 1
-        if self._strikes % 2 == 1:
-            return [leader]
-        return [next(one for one in self.servers if one is not leader)]
-
-    def lead(self):
-        """Makes the member that a partition cuts off the leader."""
-        self._cluster.lead(self.servers[0])
-
-    def restart_each(self):
-        for one in self.servers:
-            one.kill()
-            one.start()
-            wait_until("a whole cluster", self._cluster.healthy)
-
-    def settled(self):
-        return self._cluster.healthy()
-
-    def keys_left(self):
-        return len(self._cluster.keys("holdfast/"))
 
 
 class RedisPy(Redis):
