@@ -10,8 +10,10 @@ duration ttl_of(const lease_request& request) noexcept {
 }
 
 // For stores whose exchange never waits long: it is carried out on the caller's thread.
+// NOLINTBEGIN(performance-unnecessary-value-param): other stores keep both
 void lease_store::submit(std::vector<lease_request> requests, time_point give_up,
                          reply_handler on_reply) {
+    // NOLINTEND(performance-unnecessary-value-param)
     std::vector<result<lease_reply>> replies(requests.size());
     exchange(requests, replies, give_up);
     for (std::size_t i = 0; i < replies.size(); ++i) on_reply(i, std::move(replies[i]));

@@ -3,13 +3,16 @@
 // mysql://[user[:password]@]host[:3306][,host…]/database[?options] is a database of a MariaDB or
 // MySQL server. With socket=/path and no host it is the server's unix socket.
 #include "driver/mysql/mysql_database.hpp"
+#include "driver/mysql/mysql_dialect.hpp"
 #include "driver/mysql/mysql_session.hpp"
 #include "lease/sessions/session_lease_store.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/mysql_url.hpp"
 #include "open/sql_url.hpp"
+#include "open/task_databases.hpp"
 #include "open/url_options.hpp"
+#include "tasks/task_table.hpp"
 
 #include <array>
 #include <memory>
@@ -75,6 +78,15 @@ result<opened_engine> open_mysql(const url& where, const client_options& options
     auto database = std::make_unique<mysql::mysql_database>(std::move(*read), *options.time);
     return opened_engine{std::make_shared<sql::sql_lease_store>(std::move(database), *options.time),
                          nullptr};
+}
+
+result<task_store> open_mysql_tasks(const url& where, const task_store_options& options) {
+    auto read = read_mysql_url(where);
+    if (!read) return std::unexpected(std::move(read.error()));
+    const auto texts = task_statements(mysql::mysql_dialect(), writers::together_plain);
+    auto database = std::make_unique<mysql::mysql_database>(std::move(*read), *options.time, texts);
+    return task_store(
+        std::make_shared<task_table>(std::move(database), writers::together_plain, options));
 }
 
 }  // namespace holdfast::detail

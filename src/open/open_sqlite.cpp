@@ -2,7 +2,9 @@
 //
 // sqlite:/path is a file that the processes of one machine share. Options: busy_timeout,
 // synchronous, create.
+#include "driver/sqlite/file_listener.hpp"
 #include "driver/sqlite/sqlite_connection.hpp"
+#include "lease/tables/listener_thread.hpp"
 #include "lease/tables/sql_lease_store.hpp"
 #include "open/engines.hpp"
 #include "open/task_databases.hpp"
@@ -74,15 +76,25 @@ public:
     task_file(sqlite::sqlite_options options, clock& time)
         : options_(std::move(options)),
           clock_(time),
-          texts_(task_statements(sqlite::sqlite_dialect(), writers::one_at_a_time)) {}
+          texts_(task_statements(sqlite::sqlite_dialect(), writers::one_at_a_time)),
+          listener_(std::make_unique<sqlite::file_listener>(options_.path)) {}
     [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override {
         return std::make_unique<sqlite::sqlite_connection>(options_, clock_, texts_);
     }
+    void touch() noexcept override { sqlite::touch_file(options_.path); }
+    [[nodiscard]] result<void> hear_all(const sql::listener_id& whose,
+                                        time_point give_up) override {
+        // What the kernel tells comes in real time; a virtual clock's sleepers must not hear it.
+        if (&clock_ != &system_clock()) return sql::database::hear_all(whose, give_up);
+        return listener_.hear(whose, give_up);
+    }
+    void forget() noexcept override { listener_.forget(); }
 
 private:
     const sqlite::sqlite_options options_;
     clock& clock_;
     const std::vector<std::string> texts_;
+    sql::listener_thread listener_;
 };
 
 }  // namespace

@@ -23,9 +23,15 @@ result<task_store> open_tasks(std::string_view where, const task_store_options& 
         return detail::open_postgresql_tasks(*read, options);
     }
 #endif
+#ifdef HOLDFAST_HAS_MYSQL
+    if (read->scheme == "mysql" || read->scheme == "mariadb") {
+        return detail::open_mysql_tasks(*read, options);
+    }
+#endif
     return fail(errc::unsupported,
                 "tasks are kept in tables: use sqlite:/path/of/the/file for one machine, or "
-                "postgresql://host/database for several (if this build has it)");
+                "postgresql://host/database or mysql://host/database for several (if this build "
+                "has it)");
 }
 
 }  // namespace holdfast

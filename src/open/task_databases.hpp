@@ -11,5 +11,7 @@ namespace holdfast::detail {
                                                    const task_store_options& options);
 [[nodiscard]] result<task_store> open_postgresql_tasks(const url& where,
                                                        const task_store_options& options);
+[[nodiscard]] result<task_store> open_mysql_tasks(const url& where,
+                                                  const task_store_options& options);
 
 }  // namespace holdfast::detail

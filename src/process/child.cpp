@@ -2,6 +2,7 @@
 #include "process/child.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,7 +66,7 @@ std::vector<std::string> environment_with(
             variables, [&](const auto& variable) { return variable.first == name; });
         if (!ours) made.emplace_back(entry);
     }
-    for (const auto& [name, value] : variables) made.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables) made.push_back(fmt::format("{}={}", name, value));
     return made;
 }
 

@@ -25,14 +25,14 @@ struct orders {
 };
 
 constexpr int line = kept_open;  // and the next: the only two that it keeps open
-constexpr int alarm_ = 1;
+constexpr int alarm_clock = 1;
 
 void set_alarm(std::int64_t until_ns) {
     constexpr std::int64_t second = 1'000'000'000;
     itimerspec at{};
     at.it_value.tv_sec = until_ns / second;
     at.it_value.tv_nsec = until_ns % second;
-    ::timerfd_settime(alarm_, TFD_TIMER_ABSTIME, &at, nullptr);
+    ::timerfd_settime(alarm_clock, TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 void end_group(pid_t group) {
@@ -41,9 +41,9 @@ void end_group(pid_t group) {
 
 [[noreturn]] void stand_guard(int from) {
     stand_apart("holdfast-guard", from);
-    ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);  // the lowest that is free: alarm_
+    ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);  // the lowest that is free: alarm_clock
     orders now;
-    std::array<pollfd, 2> seen{pollfd{line, POLLIN, 0}, pollfd{alarm_, POLLIN, 0}};
+    std::array<pollfd, 2> seen{pollfd{line, POLLIN, 0}, pollfd{alarm_clock, POLLIN, 0}};
     while (true) {
         if (::poll(seen.data(), seen.size(), -1) < 0) continue;
         if (seen[0].revents != 0) {  // first: it may be about the alarm
@@ -53,7 +53,7 @@ void end_group(pid_t group) {
             continue;
         }
         std::uint64_t count = 0;
-        if (::read(alarm_, &count, sizeof count) == sizeof count) end_group(now.group);
+        if (::read(alarm_clock, &count, sizeof count) == sizeof count) end_group(now.group);
     }
     end_group(now.group);
     ::_exit(0);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int candidates = 8;
 constexpr duration trouble_pause = std::chrono::seconds(1);
+constexpr duration idle_look = std::chrono::seconds(1);
 
 // For people: which process has a task.
 std::string describe_owner(entropy& chance) {
@@ -117,15 +118,28 @@ void runner_core::work() {
         }
         const found what = work_once();
         if (what == found::work) continue;
-        std::unique_lock guard(mutex_);
         // What is down is not asked again at once.
         const duration pause =
-            what == found::trouble ? std::max(options_.poll, trouble_pause) : options_.poll;
+            what == found::trouble ? std::max(options_.poll, trouble_pause) : idle_pause();
+        std::unique_lock guard(mutex_);
         const time_point look_again = clock_.now() + pause;
         while (!draining_ && submissions_ == seen && clock_.now() < look_again) {
             clock_.wait_until(guard, work_changed_, look_again);
         }
     }
+}
+
+// One that hears of submissions looks when the next task is due, and now and then.
+duration runner_core::idle_pause() {
+    if (!table_->hears_others()) return options_.poll;
+    duration pause = std::max(options_.poll, idle_look);
+    for (const std::string& queue : options_.queues) {
+        const auto due = table_->next_due(queue);
+        if (!due) return options_.poll;
+        if (*due) pause = std::min(pause, **due);
+    }
+    // One that is due and was not claimed waits for its queue: nobody tells when that changes.
+    return pause > duration::zero() ? pause : options_.poll;
 }
 
 runner_core::found runner_core::work_once() {

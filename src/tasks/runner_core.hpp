@@ -48,6 +48,7 @@ public:
 private:
     // Handlers.
     void work();
+    [[nodiscard]] duration idle_pause();
     enum class found : std::uint8_t { work, nothing, trouble };
     [[nodiscard]] found work_once();
     [[nodiscard]] found work_on(const std::string& queue);

@@ -82,7 +82,7 @@ void runner_core::look_after_others() {
             tell(task_event::kind::rescued, one.id);
         }
     }
-    if (!rescued->empty()) wake();
+    if (!rescued->empty()) table_->wake_all();
     if (const auto stalled = table_->stalled()) {
         for (const stalled_output& one : *stalled) finish_stalled(one);
     }
@@ -108,7 +108,7 @@ void runner_core::finish_stalled(const stalled_output& what) {
     }
     if (const auto state = table_->unpublish(of); state && *state) {
         tell(task_event::kind::rescued, what.id);
-        wake();
+        table_->wake_all();
     }
 }
 

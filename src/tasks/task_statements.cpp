@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/task_statements.hpp"
 
+#include "tasks/mysql_task_statements.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ constexpr std::string_view tasks_table = R"(
 CREATE TABLE IF NOT EXISTS holdfast_tasks (
     id {name} NOT NULL PRIMARY KEY,
     queue {name} NOT NULL,
-    arguments TEXT NOT NULL,
+    arguments {text} NOT NULL,
     state {name} NOT NULL,
     priority BIGINT NOT NULL,
     run_at BIGINT NOT NULL,
@@ -40,7 +42,7 @@ CREATE TABLE IF NOT EXISTS holdfast_tasks (
     place TEXT NOT NULL,
     created BIGINT NOT NULL,
     started BIGINT NOT NULL,
-    ended BIGINT NOT NULL){by_key})";
+    ended BIGINT NOT NULL{more}){by_key})";
 
 constexpr std::string_view unique_index = R"(
 CREATE UNIQUE INDEX IF NOT EXISTS holdfast_tasks_unique ON holdfast_tasks (unique_key)
@@ -66,7 +68,7 @@ CREATE TABLE IF NOT EXISTS holdfast_schedules (
     name {name} NOT NULL PRIMARY KEY,
     cron TEXT NOT NULL,
     queue {name} NOT NULL,
-    arguments TEXT NOT NULL,
+    arguments {text} NOT NULL,
     priority BIGINT NOT NULL,
     retries BIGINT NOT NULL,
     retry_pause BIGINT NOT NULL,
@@ -110,6 +112,10 @@ WHERE queue = ?1 AND state = 'pending' AND run_at <= {now}
             SELECT count(*) FROM holdfast_tasks r WHERE r.queue = ?1
                 AND r.state IN ('running', 'publishing')))))
 ORDER BY priority DESC, run_at, id LIMIT ?2)";
+
+// How long until the first of a queue is due; no number if none waits.
+constexpr std::string_view next_due = R"(
+SELECT min(run_at) - {now} FROM holdfast_tasks WHERE queue = ?1 AND state = 'pending')";
 
 // Where several write together: claims of a queue that has a limit come one after the other.
 constexpr std::string_view lock_queue = R"(
@@ -252,60 +258,81 @@ constexpr std::string_view schedule_columns =
 constexpr std::string_view advance =
     "UPDATE holdfast_schedules SET next_tick = ?3 WHERE name = ?1 AND next_tick = ?2";
 
-std::string table_text(std::string_view text, const sql::dialect& words) {
+std::string table_text(std::string_view text, const sql::dialect& words, writers how) {
+    const bool plain = how == writers::together_plain;
     return fmt::format(fmt::runtime(text.substr(1)), fmt::arg("name", words.name_type),
-                       fmt::arg("by_key", words.by_key));
+                       fmt::arg("by_key", words.by_key),
+                       fmt::arg("text", plain ? mysql_task_table::text : "TEXT"),
+                       fmt::arg("more", plain ? mysql_task_table::more : ""));
+}
+
+// In the order of task_sentence, behind those that make the tables.
+std::vector<std::string> common_texts(writers how) {
+    const std::string from_tasks = fmt::format("SELECT {} FROM holdfast_tasks ", columns);
+    const std::string schedule(schedule_columns);
+    return {std::string(insert),
+            std::string(unique_holder),
+            std::string(replace),
+            std::string(reschedule),
+            std::string(peek),
+            std::string(next_due),
+            how == writers::one_at_a_time ? std::string("SELECT ?1") : std::string(lock_queue),
+            std::string(claim) + std::string(columns),
+            std::string(renew),
+            std::string(publish),
+            std::string(finish),
+            std::string(fail),
+            std::string(give_back),
+            "SELECT 1",
+            std::string(rescue),
+            std::string(stalled),
+            std::string(unpublish),
+            from_tasks + "WHERE id = ?1",
+            from_tasks +
+                "WHERE (?1 = '' OR queue = ?1) AND (?2 = '' OR state = ?2) "
+                "ORDER BY created DESC, id DESC LIMIT ?3",
+            std::string(cancel),
+            std::string(requeue),
+            std::string(forget),
+            std::string(count),
+            std::string(pause),
+            std::string(limit),
+            std::string(queues),
+            std::string(put_schedule),
+            std::string(drop_schedule),
+            schedule + "ORDER BY name",
+            schedule + "WHERE next_tick <= ?1 ORDER BY next_tick LIMIT ?2",
+            std::string(advance)};
 }
 
 }  // namespace
 
-std::vector<std::string> task_schema(const sql::dialect& words) {
-    return {table_text(tasks_table, words),     std::string(unique_index.substr(1)),
-            std::string(queue_index.substr(1)), std::string(lease_index.substr(1)),
-            table_text(queues_table, words),    table_text(schedules_table, words)};
+std::vector<std::string> task_schema(const sql::dialect& words, writers how) {
+    if (how == writers::together_plain) {
+        return {table_text(tasks_table, words, how), table_text(queues_table, words, how),
+                table_text(schedules_table, words, how)};
+    }
+    return {table_text(tasks_table, words, how),  std::string(unique_index.substr(1)),
+            std::string(queue_index.substr(1)),   std::string(lease_index.substr(1)),
+            table_text(queues_table, words, how), table_text(schedules_table, words, how)};
 }
 
 std::vector<std::string> task_statements(const sql::dialect& words, writers how) {
-    const bool together = how == writers::together;
-    const std::string all(columns);
-    const std::string from_tasks = fmt::format("SELECT {} FROM holdfast_tasks ", columns);
-    const std::string schedule(schedule_columns);
-    // In the order of task_sentence, behind those that make the tables.
-    const std::array rest{std::string(insert),
-                          std::string(unique_holder),
-                          std::string(replace),
-                          std::string(reschedule),
-                          std::string(peek),
-                          together ? std::string(lock_queue) : std::string("SELECT ?1"),
-                          std::string(claim) + all,
-                          std::string(renew),
-                          std::string(publish),
-                          std::string(finish),
-                          std::string(fail),
-                          std::string(give_back),
-                          std::string(rescue),
-                          std::string(stalled),
-                          std::string(unpublish),
-                          from_tasks + "WHERE id = ?1",
-                          from_tasks +
-                              "WHERE (?1 = '' OR queue = ?1) AND (?2 = '' OR state = ?2) "
-                              "ORDER BY created DESC, id DESC LIMIT ?3",
-                          std::string(cancel),
-                          std::string(requeue),
-                          std::string(forget),
-                          std::string(count),
-                          std::string(pause),
-                          std::string(limit),
-                          std::string(queues),
-                          std::string(put_schedule),
-                          std::string(drop_schedule),
-                          schedule + "ORDER BY name",
-                          schedule + "WHERE next_tick <= ?1 ORDER BY next_tick LIMIT ?2",
-                          std::string(advance)};
-    std::vector<std::string> texts{together ? "SELECT pg_advisory_xact_lock(1215261797)"
-                                            : "SELECT 1"};
-    for (std::string& one : task_schema(words)) texts.push_back(std::move(one));
-    for (const std::string& one : rest) texts.push_back(sql::in_dialect(one, words));
+    std::vector<std::string> texts{
+        how == writers::together ? "SELECT pg_advisory_xact_lock(1215261797)" : "SELECT 1",
+        table_text(tasks_table, words, how),
+        std::string(unique_index.substr(1)),
+        std::string(queue_index.substr(1)),
+        std::string(lease_index.substr(1)),
+        table_text(queues_table, words, how),
+        table_text(schedules_table, words, how)};
+    for (const std::string& one : common_texts(how)) texts.push_back(sql::in_dialect(one, words));
+    if (how != writers::together_plain) return texts;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        if (const auto own = mysql_task_text(static_cast<task_sentence>(i), columns)) {
+            texts[i] = sql::in_dialect(*own, words);
+        }
+    }
     return texts;
 }
 

@@ -29,6 +29,7 @@ enum class task_sentence : std::uint8_t {
     reschedule,
     // Of a worker.
     peek,
+    next_due,
     lock_queue,
     claim,
     renew,
@@ -36,6 +37,7 @@ enum class task_sentence : std::uint8_t {
     finish,
     fail,
     give_back,
+    expired,  // where an UPDATE returns no rows
     rescue,
     stalled,
     unpublish,
@@ -64,6 +66,7 @@ inline constexpr std::size_t task_sentence_count =
 enum class writers : std::uint8_t {
     one_at_a_time,  ///< SQLite: a statement sees all that others have written.
     together,       ///< A server: what a claim counts must be locked first.
+    together_plain  ///< And its UPDATE returns no rows (mysql_task_statements.hpp).
 };
 
 [[nodiscard]] constexpr sql::sentence sentence_of(task_sentence what) noexcept {
@@ -74,6 +77,6 @@ enum class writers : std::uint8_t {
 [[nodiscard]] std::vector<std::string> task_statements(const sql::dialect& words, writers how);
 
 /// What makes the tables, for an administrator.
-[[nodiscard]] std::vector<std::string> task_schema(const sql::dialect& words);
+[[nodiscard]] std::vector<std::string> task_schema(const sql::dialect& words, writers how);
 
 }  // namespace holdfast::detail

@@ -81,7 +81,9 @@ task_table::task_table(std::unique_ptr<sql::database> of, writers how,
       how_(how),
       database_(std::move(of)),
       pool_(*database_, *options.time,
-            static_cast<std::int64_t>(options.chance->below(std::uint64_t{1} << 40)) + 1) {}
+            static_cast<std::int64_t>(options.chance->below(std::uint64_t{1} << 40)) + 1) {
+    others_.on_push([this](const auto&) { wake_here(); });
+}
 
 task_table::~task_table() = default;
 
@@ -149,10 +151,25 @@ result<std::int64_t> task_table::run(task_sentence what, std::span<const sql::va
     return rows;
 }
 
+// What it did may be read behind it: then nobody may come between.
+result<std::int64_t> task_table::change(task_sentence what, std::span<const sql::value> values,
+                                        const row_reader& reader) {
+    if (how_ != writers::together_plain) return run(what, values, reader);
+    std::int64_t rows = 0;
+    const auto done = transact([&](sql::connection& on) -> result<void> {
+        auto ran = run_on(on, what, values, reader);
+        if (!ran) return std::unexpected(std::move(ran.error()));
+        rows = *ran;
+        return {};
+    });
+    if (!done) return std::unexpected(done.error());
+    return rows;
+}
+
 result<std::optional<task_state>> task_table::run_for_state(task_sentence what,
                                                             std::span<const sql::value> values) {
     std::optional<task_state> state;
-    const auto done = run(what, values, [&](const sql::row& row) {
+    const auto done = change(what, values, [&](const sql::row& row) {
         state = parse_task_state(row.text(0)).value_or(task_state::dead);
     });
     if (!done) return std::unexpected(done.error());
@@ -266,15 +283,29 @@ result<std::optional<task_state>> task_table::fail(const report& of, std::string
 
 result<std::optional<task_state>> task_table::give_back(const report& of) {
     const std::array<sql::value, 2> values{of.id, of.fence};
-    return run_for_state(task_sentence::give_back, values);
+    auto state = run_for_state(task_sentence::give_back, values);
+    if (state && *state == task_state::pending) wake_all();
+    return state;
 }
 
 result<std::vector<rescued_task>> task_table::rescue() {
     std::vector<rescued_task> found;
-    const auto done = run(task_sentence::rescue, {}, [&](const sql::row& row) {
+    const sql::row_reader reader = [&](const sql::row& row) {
         found.push_back(
             {std::string(row.text(0)), parse_task_state(row.text(1)).value_or(task_state::dead)});
-    });
+    };
+    if (how_ != writers::together_plain) {
+        const auto done = run(task_sentence::rescue, {}, reader);
+        if (!done) return std::unexpected(done.error());
+        return found;
+    }
+    std::vector<std::pair<std::string, std::int64_t>> expired;
+    auto done = run(task_sentence::expired, {},
+                    [&](const sql::row& row) { expired.emplace_back(row.text(0), row.number(1)); });
+    for (std::size_t i = 0; done && i < expired.size(); ++i) {
+        const std::array<sql::value, 2> values{expired[i].first, expired[i].second};
+        done = change(task_sentence::rescue, values, reader);
+    }
     if (!done) return std::unexpected(done.error());
     return found;
 }
@@ -292,23 +323,6 @@ result<std::vector<stalled_output>> task_table::stalled() {
 result<std::optional<task_state>> task_table::unpublish(const report& of) {
     const std::array<sql::value, 2> values{of.id, of.fence};
     return run_for_state(task_sentence::unpublish, values);
-}
-
-std::uint64_t task_table::add_waker(waker wake) {
-    const std::scoped_lock guard(wakers_mutex_);
-    wakers_.emplace_back(next_waker_, std::move(wake));
-    return next_waker_++;
-}
-
-void task_table::drop_waker(std::uint64_t which) {
-    const std::scoped_lock guard(wakers_mutex_);
-    std::erase_if(wakers_, [&](const auto& one) { return one.first == which; });
-}
-
-// Under the mutex, so that none is called after it was dropped. A waker only notifies.
-void task_table::wake_all() {
-    const std::scoped_lock guard(wakers_mutex_);
-    for (const auto& one : wakers_) one.second();
 }
 
 }  // namespace holdfast::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease/tables/connection_pool.hpp"
+#include "lease/tables/wake_hub.hpp"
 #include "tasks/task_statements.hpp"
 
 #include <holdfast/tasks/task_store.hpp>
@@ -94,10 +95,19 @@ public:
     /// Submits the ticks of recurring tasks that are due; answers how many.
     [[nodiscard]] result<std::uint64_t> tick();
 
-    /// Called after each submission of this process, so that nobody here waits for a poll.
+    /// How long until a task of the queue is due: zero or less if one is and cannot be claimed (its
+    /// queue is paused, or has a limit); nothing if none waits.
+    [[nodiscard]] result<std::optional<duration>> next_due(std::string_view queue);
+
+    /// Called when there may be something to claim. The waker only notifies: it must not block.
     using waker = std::function<void()>;
     [[nodiscard]] std::uint64_t add_waker(waker wake);
     void drop_waker(std::uint64_t which);
+    /// Whether what other processes submit calls the wakers too. Does not block; begins to listen
+    /// when it is first called.
+    [[nodiscard]] bool hears_others();
+    /// Calls the wakers of all processes.
+    void wake_all();
 
 private:
     using row_reader = sql::row_reader;
@@ -110,13 +120,16 @@ private:
     [[nodiscard]] result<void> make_tables(sql::connection& on);
     [[nodiscard]] result<std::int64_t> run(task_sentence what, std::span<const sql::value> values,
                                            const row_reader& reader = ignore_rows);
+    [[nodiscard]] result<std::int64_t> change(task_sentence what,
+                                              std::span<const sql::value> values,
+                                              const row_reader& reader = ignore_rows);
     [[nodiscard]] result<std::optional<task_state>> run_for_state(
         task_sentence what, std::span<const sql::value> values);
     [[nodiscard]] result<void> settle_conflict(sql::connection& on, const task_submission& what,
                                                submitted_task& out);
     [[nodiscard]] result<void> tick_one(sql::connection& on, const task_schedule& due,
                                         wall_time now, std::uint64_t& submitted);
-    void wake_all();
+    void wake_here();
     static void ignore_rows(const sql::row& /*row*/) {}
 
     const task_store_options options_;
@@ -128,6 +141,7 @@ private:
     std::mutex wakers_mutex_;
     std::vector<std::pair<std::uint64_t, waker>> wakers_;
     std::uint64_t next_waker_ = 1;
+    sql::listener others_;  // the last: nothing is heard any more when the rest goes
 };
 
 /// A row of the columns that the statements return.

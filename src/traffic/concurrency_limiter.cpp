@@ -46,7 +46,7 @@ permit::permit(command_access where, std::string key, owner_token owner,
       until_(until) {}
 
 permit::permit(permit&& other) noexcept
-    : where_(other.where_),
+    : where_(std::move(other.where_)),
       key_(std::move(other.key_)),
       owner_(other.owner_),
       ttl_(other.ttl_),

@@ -67,7 +67,7 @@ void decision_cache::forget(std::string_view key, time_point now) {
     known.given_back = now;
 }
 
-decision_cache::note& decision_cache::open(shard& in, std::string_view key, time_point now) {
+decision_cache::note& decision_cache::open(shard& in, std::string_view key, time_point now) const {
     const auto found = in.notes.find(key);
     if (found != in.notes.end()) return found->second;
     if (in.notes.size() >= most_per_shard_) {

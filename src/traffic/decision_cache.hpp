@@ -69,7 +69,7 @@ private:
     };
 
     shard& of(std::string_view key) noexcept;
-    note& open(shard& in, std::string_view key, time_point now);
+    note& open(shard& in, std::string_view key, time_point now) const;
 
     static constexpr std::size_t shard_count = 16;
     std::size_t most_per_shard_;

@@ -3,11 +3,8 @@
 // What every database does with tasks. On SQLite the time is virtual; on PostgreSQL it is the
 // server's, so there the cases pass some real milliseconds.
 #include "support/temporary_directory.hpp"
+#include "task_servers.hpp"
 #include "tasks/task_table.hpp"
-
-#ifdef HOLDFAST_TEST_POSTGRESQL
-#include "support/postgres_server.hpp"
-#endif
 
 #include <holdfast/tasks/task_store.hpp>
 #include <holdfast/virtual_clock.hpp>
@@ -46,13 +43,11 @@ private:
     virtual_clock time_;
 };
 
-#ifdef HOLDFAST_TEST_POSTGRESQL
-class postgresql_ground final : public ground {
+class server_ground final : public ground {
 public:
-    postgresql_ground() {
-        server().sql("DROP TABLE IF EXISTS holdfast_tasks, holdfast_queues, holdfast_schedules");
-    }
-    task_store open() override { return open_tasks(server().url()).value(); }
+    explicit server_ground(const std::string& engine)
+        : url_(test::empty_task_database(engine, "")) {}
+    task_store open() override { return open_tasks(url_).value(); }
     [[nodiscard]] bool exact() const override { return false; }
     void pass(duration time) override {
         ::poll(nullptr, 0,
@@ -60,22 +55,17 @@ public:
     }
 
 private:
-    static test::postgres_server& server() {
-        static test::postgres_server one;
-        return one;
-    }
+    const std::string url_;
 };
-#endif
 
-class task_conformance : public testing::TestWithParam<const char*> {
+class task_conformance : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
-        ground_ = std::make_unique<sqlite_ground>();
-#ifdef HOLDFAST_TEST_POSTGRESQL
-        if (GetParam() == std::string("postgresql")) {
-            ground_ = std::make_unique<postgresql_ground>();
+        if (GetParam() == "sqlite") {
+            ground_ = std::make_unique<sqlite_ground>();
+        } else {
+            ground_ = std::make_unique<server_ground>(GetParam());
         }
-#endif
     }
     task_state state_of(task_store& tasks, std::string_view id) {
         return tasks.find(id).value().value().state;
@@ -279,13 +269,8 @@ TEST_P(task_conformance, what_is_no_name_or_too_large_is_refused) {
     EXPECT_EQ(tasks.list().value().size(), 1U);
 }
 
-#ifdef HOLDFAST_TEST_POSTGRESQL
-INSTANTIATE_TEST_SUITE_P(engines, task_conformance, testing::Values("sqlite", "postgresql"),
-                         [](const auto& info) { return std::string(info.param); });
-#else
-INSTANTIATE_TEST_SUITE_P(engines, task_conformance, testing::Values("sqlite"),
-                         [](const auto& info) { return std::string(info.param); });
-#endif
+INSTANTIATE_TEST_SUITE_P(engines, task_conformance, testing::ValuesIn(test::task_engines()),
+                         [](const auto& one) { return one.param; });
 
 TEST(task_urls, only_databases_keep_tasks) {
     EXPECT_EQ(open_tasks("memory:").error(), errc::unsupported);

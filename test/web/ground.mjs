@@ -72,23 +72,28 @@ export function redis(port, line) {
   });
 }
 
-/** Between browser and server: cut() ends all connections and takes no more until mend(). */
+/** Between browser and server: cut() ends all connections and takes no more until mend(); hold() lets
+ *  nothing of the server's through until letGo(). */
 export async function proxy(url) {
-  const state = { port: Number(new URL(url).port), cut: false, open: new Set() };
+  const state = { port: Number(new URL(url).port), cut: false, open: new Set(), far: new Set() };
   const server = net.createServer((near) => {
     near.on("error", () => near.destroy());
     if (state.cut) return near.destroy();
     const far = net.connect(state.port, "127.0.0.1");
-    const end = () => { near.destroy(); far.destroy(); state.open.delete(end); };
+    const end = () => { near.destroy(); far.destroy(); state.open.delete(end); state.far.delete(far); };
     state.open.add(end);
+    state.far.add(far);
     for (const one of [near, far]) one.on("error", end).on("close", end);
-    near.pipe(far).pipe(near);
+    near.pipe(far);
+    far.on("data", (bytes) => near.write(bytes));
     return undefined;
   });
   await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
   const cut = () => { state.cut = true; for (const end of [...state.open]) end(); };
   endings.push(async () => { cut(); server.close(); });
   return { url: `http://127.0.0.1:${server.address().port}/`, cut,
+    hold: () => { for (const far of state.far) far.pause(); },
+    letGo: () => { for (const far of state.far) far.resume(); },
     mend: (to) => { state.port = Number(new URL(to).port); state.cut = false; } };
 }
 

@@ -60,6 +60,36 @@ test("after a lost connection it resumes on another server without a gap", async
   assert.deepEqual(page.complaints, []);
 });
 
+test("a viewer whose connection is too slow is told how much was left out, and misses nothing important", async () => {
+  const server = await serve(["--cooldown", "0.1s", "--user-rate", "off", "--room-rate", "off", "--address-rate", "off",
+    "--viewer-queue", "400000"]);
+  const between = await proxy(server.url);
+  const page = await visit(`${between.url}room/r`);
+  await inRoom(page);
+  between.hold();
+  await server.say("r", "the doors are closed", { important: true });
+  // Until the sockets between are full and the server has left something out.
+  let sent = 0;
+  await eventually(async () => {
+    const messages = Array.from({ length: 20 }, () => ({ content: "x".repeat(3000), messageId: `m${++sent}` }));
+    await server.post({ roomId: "r", userId: 7, messages });
+    return /^\S*push_shed_total\S* [1-9]/m.test(await (await fetch(`${server.url}metrics`)).text());
+  }, "something that was left out");
+  await server.say("r", "the doors are open", { important: true });
+  await page.evaluate(() => {
+    const chip = document.getElementById("more");
+    new MutationObserver(() => { window.leftOut = window.leftOut || chip.textContent; }).observe(chip,
+      { attributes: true, characterData: true, childList: true, subtree: true });
+  });
+  between.letGo();
+  await page.waitForSelector('#pinned li:has-text("the doors are open")');
+  await listed(page, "left out: the room was too fast for this viewer");
+  await until(page, () => /^[\d,.\s]+ more$/.test(window.leftOut || ""));
+  assert.equal(await page.locator('#messages li:has-text("are missing")').count(), 0);
+  await inRoom(page);
+  assert.deepEqual(page.complaints, []);
+});
+
 test("hostile names and texts are only text, on every page", async () => {
   const server = await serve(["--cooldown", "0.1s"]);
   const room = "房间\u202e@evil";

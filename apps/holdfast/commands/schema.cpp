@@ -10,14 +10,16 @@
 #endif
 #ifdef HOLDFAST_APP_POSTGRESQL
 #include "driver/postgresql/postgresql_dialect.hpp"
-#include "tasks/task_statements.hpp"
 #endif
+#include "tasks/task_statements.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,16 +35,20 @@ exit_code print_schema(const schema_options& options) {
 #ifdef HOLDFAST_APP_POSTGRESQL
     if (options.engine == "postgresql") {
         auto tables = postgresql::make_tables();
-        for (std::string& one : detail::task_schema(postgresql::postgresql_dialect())) {
-            tables.push_back(std::move(one));
-        }
+        std::ranges::move(
+            detail::task_schema(postgresql::postgresql_dialect(), detail::writers::together),
+            std::back_inserter(tables));
         fmt::print("BEGIN;\n{};\nCOMMIT;\n", fmt::join(tables, ";\n"));
         return exit_code::success;
     }
 #endif
 #ifdef HOLDFAST_APP_MYSQL
     if (options.engine == "mysql") {
-        fmt::print("{};\n", fmt::join(mysql::make_tables(), ";\n"));
+        auto tables = mysql::make_tables();
+        std::ranges::move(
+            detail::task_schema(mysql::mysql_dialect(), detail::writers::together_plain),
+            std::back_inserter(tables));
+        fmt::print("{};\n", fmt::join(tables, ";\n"));
         return exit_code::success;
     }
 #endif

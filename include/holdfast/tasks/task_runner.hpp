@@ -112,8 +112,9 @@ struct task_runner_options {
     duration lease = std::chrono::seconds(30);
     /// The longest that one attempt may run; then its stop token fires, and it has failed.
     duration max_hold = std::chrono::hours(1);
-    /// How often to look for tasks that other processes submitted. A submission of this process
-    /// wakes its runners at once.
+    /// How often to look for tasks where nothing tells: on MySQL, and while a queue is paused or
+    /// full. Elsewhere a submission wakes the runners of all processes at once (by NOTIFY on
+    /// PostgreSQL, by the kernel's watch on a SQLite file), and they look once a second besides.
     duration poll = std::chrono::milliseconds(50);
     /// Where locks are taken before the row is claimed; null: the row's own lease is enough. It
     /// must outlive the runner.

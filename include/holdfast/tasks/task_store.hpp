@@ -125,7 +125,8 @@ private:
     std::shared_ptr<detail::task_table> table_;
 };
 
-/// Opens the tasks of a database: `sqlite:/path` for one machine, `postgresql://…` for several.
+/// Opens the tasks of a database: `sqlite:/path` for one machine, `postgresql://…` or `mysql://…`
+/// for several.
 /// Errors: invalid_argument, unsupported (an engine without tables, or not in this build).
 /// Blocks: does no I/O.
 [[nodiscard]] result<task_store> open_tasks(std::string_view url,

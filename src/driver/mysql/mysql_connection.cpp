@@ -21,8 +21,8 @@ using sql::sentence;
 // The most places that a prepared statement has for its values.
 constexpr std::size_t most_places = 32;
 
-// What changes something when it runs by itself: the quick way.
-bool changes(sentence what) {
+// What is prepared, if it runs by itself.
+bool is_quick(sentence what) {
     switch (what) {
         case sentence::take:
         case sentence::take_gate:
@@ -30,6 +30,11 @@ bool changes(sentence what) {
         case sentence::release_free: return true;
         default: return false;
     }
+}
+
+// What changes something when it runs by itself.
+bool changes(sentence what) {
+    return is_quick(what) || static_cast<std::size_t>(what) >= sql::sentence_count;
 }
 
 class text_row final : public sql::row {
@@ -91,8 +96,14 @@ private:
 
 }  // namespace
 
-mysql_connection::mysql_connection(const mysql_options& options, clock& time)
-    : options_(options), clock_(time), link_(options) {}
+mysql_connection::mysql_connection(const mysql_options& options, clock& time,
+                                   std::span<const statement_text> further)
+    : options_(options), clock_(time), further_(further), link_(options) {}
+
+const statement_text& mysql_connection::words_of(sentence what) const {
+    const auto at = static_cast<std::size_t>(what);
+    return at < sql::sentence_count ? text_of(what) : further_[at - sql::sentence_count];
+}
 
 result<void> mysql_connection::ready(time_point give_up) {
     const duration left = give_up - clock_.now();
@@ -166,14 +177,14 @@ result<std::int64_t> mysql_connection::run(sentence what, std::span<const sql::v
 result<void> mysql_connection::run_all(std::span<sql::call> calls) {
     if (!link_.is_open()) return std::unexpected(closed());
     lost_conflict_ = false;
-    if (!in_transaction_ && calls.size() == 1 && changes(calls[0].what)) {
+    if (!in_transaction_ && calls.size() == 1 && is_quick(calls[0].what)) {
         return run_prepared(calls[0]);
     }
     std::string text;
     std::size_t before = take_unsent(text);
     std::vector<sql::call*> answers;  // which call each statement belongs to
     for (sql::call& one : calls) {
-        const statement_text& words = text_of(one.what);
+        const statement_text& words = words_of(one.what);
         words.append_to(text, one.values);
         text += ';';
         answers.insert(answers.end(), words.statements(), &one);
@@ -197,7 +208,7 @@ result<void> mysql_connection::run_all(std::span<sql::call> calls) {
 }
 
 result<void> mysql_connection::run_prepared(sql::call& one) {
-    const statement_text& words = text_of(one.what);
+    const statement_text& words = words_of(one.what);
     prepared_statement& mine = prepared_[static_cast<std::size_t>(one.what)];
     if (mine == nullptr) {
         auto made = link_.prepare(words.prepared(), deadline_);
@@ -215,7 +226,7 @@ result<void> mysql_connection::run_prepared(sql::call& one) {
 // Whoever is to be told is woken once that is committed.
 result<void> mysql_connection::write(sentence what, std::span<const sql::value> values) {
     if (!link_.is_open()) return std::unexpected(closed());
-    const statement_text& words = text_of(what);
+    const statement_text& words = words_of(what);
     words.append_to(unsent_, values);
     unsent_ += ';';
     unsent_count_ += words.statements();

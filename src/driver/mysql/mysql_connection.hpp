@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/mysql/mysql_link.hpp"
+#include "driver/mysql/statement_text.hpp"
 #include "lease/tables/name_book.hpp"
 #include "lease/tables/sql_connection.hpp"
 #include "lease/tables/sql_statements.hpp"
@@ -9,6 +10,7 @@
 #include <holdfast/clock.hpp>
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,9 @@ namespace holdfast::mysql {
 
 class mysql_connection final : public sql::connection {
 public:
-    /// The options outlive it.
-    mysql_connection(const mysql_options& options, clock& time);
+    /// The options outlive it, and so do `further`: statements besides those of the leases.
+    mysql_connection(const mysql_options& options, clock& time,
+                     std::span<const statement_text> further = {});
 
     [[nodiscard]] bool is_remote() const noexcept override { return true; }
     [[nodiscard]] result<void> ready(time_point give_up) override;
@@ -46,6 +49,7 @@ public:
     [[nodiscard]] result<wall_time> time_of_day() override;
 
 private:
+    [[nodiscard]] const statement_text& words_of(sql::sentence what) const;
     [[nodiscard]] result<void> run_prepared(sql::call& one);
     /// What has to be sent before the next statement, and how many statements that is.
     [[nodiscard]] std::size_t take_unsent(std::string& out);
@@ -55,6 +59,7 @@ private:
 
     const mysql_options& options_;
     clock& clock_;
+    const std::span<const statement_text> further_;
     mysql_link link_;
     std::array<prepared_statement, sql::sentence_count> prepared_;
     time_point deadline_;  // by the machine's clock

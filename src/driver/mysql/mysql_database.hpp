@@ -2,8 +2,13 @@
 #pragma once
 
 #include "driver/mysql/mysql_options.hpp"
+#include "driver/mysql/statement_text.hpp"
 #include "lease/tables/listener_thread.hpp"
 #include "lease/tables/sql_database.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
 
 /// A MariaDB or MySQL database as the SQL family uses it: several connections, and one that
 /// listens.
@@ -11,8 +16,8 @@ namespace holdfast::mysql {
 
 class mysql_database final : public sql::database {
 public:
-    /// Does no I/O.
-    mysql_database(mysql_options options, clock& time);
+    /// Does no I/O. `further` are statements of its connections besides those of the leases.
+    mysql_database(mysql_options options, clock& time, std::span<const std::string> further = {});
 
     [[nodiscard]] std::unique_ptr<sql::connection> make_connection() override;
     [[nodiscard]] std::size_t most_connections() const noexcept override {
@@ -25,6 +30,7 @@ public:
 private:
     const mysql_options options_;
     clock& clock_;
+    const std::vector<statement_text> further_;
     sql::listener_thread listener_;
 };
 

@@ -13,7 +13,9 @@ postgresql_database::postgresql_database(postgresql_options options, clock& time
     : options_(std::move(options)),
       clock_(time),
       further_(std::move(further)),
-      listener_(std::make_unique<postgresql_listener>(options_)) {}
+      listener_(std::make_unique<postgresql_listener>(
+          options_, further_.empty() ? postgresql_listener::hears::its_own
+                                     : postgresql_listener::hears::broadcasts_too)) {}
 
 std::unique_ptr<sql::connection> postgresql_database::make_connection() {
     return std::make_unique<postgresql_connection>(options_, clock_, further_);

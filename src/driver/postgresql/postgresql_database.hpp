@@ -13,7 +13,8 @@ namespace holdfast::postgresql {
 
 class postgresql_database final : public sql::database {
 public:
-    /// Does no I/O. `further` are statements of its connections besides those of the leases.
+    /// Does no I/O. `further` are statements of its connections besides those of the leases; with
+    /// them, it hears what is told to everybody.
     postgresql_database(postgresql_options options, clock& time,
                         std::vector<std::string> further = {});
 
@@ -23,6 +24,11 @@ public:
     }
     [[nodiscard]] bool carries_notes() const noexcept override { return true; }
     [[nodiscard]] result<void> hear(const sql::listener_id& whose, time_point give_up) override;
+    [[nodiscard]] bool broadcasts() const noexcept override { return true; }
+    [[nodiscard]] result<void> hear_all(const sql::listener_id& whose,
+                                        time_point give_up) override {
+        return hear(whose, give_up);
+    }
     void forget() noexcept override { listener_.forget(); }
 
 private:

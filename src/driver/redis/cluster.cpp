@@ -7,6 +7,8 @@
 #include <holdfast/redis/redis_topology.hpp>
 
 namespace holdfast {
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as make_redis() and the others
 result<std::unique_ptr<redis_engine>> make_redis_cluster(redis_cluster_target target, clock& time,
                                                          entropy& chance) {
     if (target.seeds.empty()) return fail(errc::invalid_argument, "a cluster needs a node to ask");

@@ -95,13 +95,13 @@ result<locks_reference::round> locks_reference::of_ourselves(const std::string& 
 result<locks_reference::round> locks_reference::one_name() const {
     auto ours = of_ourselves(engine_.url, 1);
     if (!ours || engine_.of != bench_engine::kind::server) return ours;
-    return beside_blocking(std::move(*ours));
+    return beside_blocking(*ours);
 }
 
 result<locks_reference::round> locks_reference::on_a_single_redis() const {
     auto ours = of_ourselves(redis_url(engine_.reference), worker_group_.names);
     if (!ours) return ours;
-    return beside_blocking(std::move(*ours));
+    return beside_blocking(*ours);
 }
 
 result<locks_reference::round> locks_reference::beside_blocking(round ours) const {
