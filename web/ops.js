@@ -71,6 +71,13 @@ const clearCooldown = (roomId) => act({
   done: (answer) => (answer.cleared ? `cleared the cooldown of ${roomId}` : `${roomId} had no cooldown`),
 });
 
+const requeue = (task) => act({
+  title: `Requeue ${task}`,
+  text: "It is pending again, with all its retries. What made it fail should be mended first.",
+  verb: "Requeue", path: "/api/ops/requeue", body: { task },
+  done: () => `requeued ${task}`,
+});
+
 function button(text, label, action) {
   const made = make("button", { type: "button", class: "small", "aria-label": label }, text);
   made.addEventListener("click", action);
@@ -150,6 +157,39 @@ function showLocks(locks, more) {
     ["Time left", one.remainingMs === undefined ? "never expires" : time(one.remainingMs)],
     ["Waiters", number(one.waiters)],
     ["", nodes(one.name, () => [button("Evict…", `Evict the holder of ${one.name}`, () => evict(one.name))]), "acts"],
+  ]);
+}
+
+function showTasks(seen) {
+  byId("tasks-card").hidden = false;
+  const workers = seen.workers.map((one) => `${one.name} (${one.tasks})`).join(", ");
+  say("tasks-note", seen.trouble ? `no answer: ${seen.trouble}` : workers ? `${many(seen.workers.length, "busy worker")}: ${workers}` : "no worker runs anything");
+  table(byId("queues"), seen.queues, (one) => one.name, (one) => [
+    ["Queue", one.name],
+    ["State", `${one.paused ? "paused" : "open"}${one.limit > 0 ? `, at most ${one.limit} at a time` : ""}`],
+    ["Pending", number(one.pending)],
+    ["Running", number(one.running + one.publishing)],
+    ["Finished", number(one.finished)],
+    ["Dead", number(one.dead)],
+    ["Cancelled", number(one.cancelled)],
+  ]);
+  byId("running-none").hidden = seen.running.length > 0;
+  table(byId("running"), seen.running, (one) => one.id, (one) => [
+    ["Task", one.id],
+    ["Queue", one.queue],
+    ["Progress", `${Math.round(one.progress * 100)} %${one.note ? `: ${one.note}` : ""}`, "long"],
+    ["Worker", one.worker, "long"],
+    ["Attempt", one.attempt],
+    ["Lease", one.state === "publishing" ? "publishing" : time(one.leaseMs)],
+  ]);
+  byId("dead-none").hidden = seen.dead.length > 0;
+  table(byId("dead"), seen.dead, (one) => one.id, (one) => [
+    ["Task", one.id],
+    ["Queue", one.queue],
+    ["Why", one.error, "long"],
+    ["Failures", one.failures],
+    ["Crashes", one.crashes],
+    ["", nodes(one.id, () => [button("Requeue…", `Requeue ${one.id}`, () => requeue(one.id))]), "acts"],
   ]);
 }
 
@@ -243,6 +283,7 @@ async function refresh() {
     showLeases(body.leases);
     showLimits(body.limits);
     showHealth(body.health);
+    if (body.tasks) showTasks((await ask("/api/ops/tasks")).body);
     say("about", `${body.engine}, version ${body.version}, up ${time(body.uptimeMs)}, mode ${body.settings.mode}, cooldown ${time(body.settings.cooldownMs)}, ${many(body.settings.consumers, "consumer")}`);
     state(body.draining ? "draining" : "live", body.draining ? "warn" : "good");
   } catch (why) {

@@ -91,7 +91,7 @@ task_table::~task_table() = default;
 result<void> task_table::make_tables(sql::connection& on) {
     {
         const std::scoped_lock guard(mutex_);
-        if (made_) return {};
+        if (made_ || !options_.create) return {};
     }
     auto done = on.begin();
     for (auto what = task_sentence::guard_schema; done && what <= task_sentence::make_schedules;

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 import ground
@@ -187,6 +188,35 @@ class Tasks(unittest.TestCase):
         self.assertEqual((self.task("a1")["state"], self.task("a2")["state"]),
                          ("finished", "pending"))
 
+    def test_a_worker_serves_its_metrics_and_top_shows_what_it_runs(self):
+        self.submit("x", "--id", "a1")
+        worker = self.worker("--metrics", "127.0.0.1:0", "--lease", "1s", "--", "sh", "-c",
+                             'echo "40 half way" >&3; while ! test -e end; do sleep 0.02; done')
+        where = worker.stderr.readline()
+        self.assertRegex(where, r"^metrics: http://127\.0\.0\.1:\d+/metrics\n$")
+        url = where.split()[1]
+
+        def metrics():
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                return answer.read().decode()
+        wait_until(lambda: "\nholdfast_tasks_running 1\n" in metrics(), "it runs")
+        wait_until(lambda: " 40 % " in self.run_it("top").stdout, "top shows it", 60)
+        self.assertRegex(self.run_it("top").stdout, r"(?m)^a1 .* 1 +default .*half way")
+        (self.directory / "end").touch()
+        wait_until(lambda: "\nholdfast_tasks_finished_total 1\n" in metrics(), "it finished")
+        self.assertIn("\nholdfast_leases_acquired_total ", metrics())
+        done = self.run_it("worker", "--metrics", "0.0.0.0:0", "--", "true")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("loopback", done.stderr)
+
+    def test_top_makes_no_tables_of_tasks(self):
+        self.assertEqual(self.run_it("once", "k").returncode, SUCCESS)
+        self.assertEqual(self.run_it("top").returncode, SUCCESS)
+        with sqlite3.connect(self.directory / "tasks.db") as file:
+            names = {row[0] for row in file.execute("SELECT name FROM sqlite_master")}
+        file.close()
+        self.assertNotIn("holdfast_tasks", names)
+
     def test_a_paused_queue_rests_and_a_running_task_is_cancelled(self):
         self.assertEqual(self.run_it("task", "queue", "default", "--pause").returncode, SUCCESS)
         self.submit("x", "--id", "a1")
@@ -278,7 +308,12 @@ class Tasks(unittest.TestCase):
         playlist = self.directory / "list.m3u8"
         playlist.write_text("#EXTM3U\n#EXTINF:1,\n/etc/passwd\n", encoding="ascii")
         for name in ("no.mp4", "picture.png", "list.m3u8"):
-            self.run_it("video", "add", str(self.directory / name), "--id", name)
+            done = self.run_it("video", "add", str(self.directory / name))
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
+            self.assertIn("this is no video: ", done.stderr)
+            # As if there were no ffprobe where it is submitted.
+            self.submit(f"{self.directory / name}\n{self.directory / name}.hls", "--queue",
+                        "video", "--id", name)
             worker = self.worker("--video", "--task", name)
             out, _ = worker.communicate(timeout=60)
             self.assertTrue(out.startswith('{"status":"error","reason":"this is no video: '), out)

@@ -3,7 +3,10 @@
 // What the tests of pages stand on: servers of their own, a browser, pages whose console is read, and
 // a proxy that can be cut.
 import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
 import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import readline from "node:readline";
 import { chromium } from "playwright-core";
 
@@ -52,6 +55,18 @@ export async function serve(words = [], environment = {}) {
 export async function engine() {
   const made = await start(["redis", "--port", "0"], 1);
   return `redis://127.0.0.1:${made.said.out[0].split(":").at(-1)}`;
+}
+
+/** A file with tasks, and the program on it; run() fails if the program did. */
+export async function taskStore() {
+  const folder = await mkdtemp(join(tmpdir(), "tasks-"));
+  endings.push(() => rm(folder, { recursive: true, force: true }));
+  const url = `sqlite:${folder}/tasks.db`;
+  const run = (words) => new Promise((resolve, reject) => {
+    spawn(PROGRAM, words, { stdio: "ignore", env: { PATH: process.env.PATH, HOME: "/nonexistent", HOLDFAST_ENGINE: url } })
+      .on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`${words[0]} ended with ${code}`))));
+  });
+  return { url, run };
 }
 
 /** A command under a lock, as an operator's script would hold one; what it ends with. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { endAll, eventually, holdLock, redis, serve, until, visit } from "./ground.mjs";
+import { endAll, eventually, holdLock, redis, serve, taskStore, until, visit } from "./ground.mjs";
 
 after(endAll);
 
@@ -37,6 +37,26 @@ test("figures move, and a lock can be evicted with a reason that is logged", asy
   assert.deepEqual(page.complaints, []);
 });
 
+test("tasks are shown, and a dead one can be requeued with a reason that is logged", async () => {
+  const tasks = await taskStore();
+  await tasks.run(["task", "submit", "x", "--id", "dead-one", "--retries", "0"]);
+  await tasks.run(["worker", "--until-empty", "--", "sh", "-c", "echo 'why <b>it</b> failed' >&2; exit 1"]);
+  const server = await serve(["--tasks", tasks.url]);
+  const page = await visit(`${server.url}ops`);
+  const row = page.locator('#dead tr[data-key="dead-one"]');
+  await row.waitFor();
+  await row.getByRole("button").click();
+  await confirm(page, "the disk has room again");
+  await row.waitFor({ state: "detached" });
+  assert.match(server.said.log, /\[Ops\] Task requeued: dead-one by=127\.0\.0\.1 reason=.*the disk has room/);
+  await page.locator('#queues tr[data-key="default"] td[data-label="Pending"]', { hasText: "1" }).waitFor();
+  const again = await fetch(`${server.url}api/ops/requeue`, { method: "POST", body: '{"task":"dead-one","reason":"b"}' });
+  assert.equal(again.status, 422);
+  const metrics = await (await fetch(`${server.url}metrics`)).text();
+  assert.match(metrics, /holdfast_queue_tasks\{queue="default",state="pending"\} 1/);
+  assert.deepEqual(page.complaints, []);
+});
+
 test("the three cases are recognised, in words, and two of them can be ended there", async () => {
   const server = await serve(["--cooldown", "0.2s", "--lock-life", "1s"]);
   const page = await visit(`${server.url}ops`);
@@ -63,6 +83,7 @@ test("with a token nothing is shown or done without it", async () => {
   const token = "a-token-for-this-test";
   const server = await serve([], { HOLDFAST_TOKEN: token, HOLDFAST_HANDSHAKE_SECRET: "a-secret-for-viewers" });
   for (const [path, body] of [["api/ops"], ["api/rooms"], ["api/rooms/r"],
+    ["api/ops/tasks"], ["api/ops/requeue", '{"task":"a","reason":"b"}'],
     ["api/ops/evict", '{"lock":"a","reason":"b"}'], ["api/ops/clear-cooldown", '{"roomId":"a","reason":"b"}']]) {
     const answer = await fetch(server.url + path, body ? { method: "POST", body } : {});
     assert.equal(answer.status, 401, path);

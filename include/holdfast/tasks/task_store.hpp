@@ -68,6 +68,8 @@ struct task_schedule {
 struct task_store_options {
     /// How long one request may take before it fails as unavailable.
     duration timeout = std::chrono::seconds(10);
+    /// Make the tables if they are not there. Otherwise requests fail as long as they are not.
+    bool create = true;
     clock* time = &system_clock();
     entropy* chance = &system_entropy();
 };

@@ -8,6 +8,7 @@
 #include "net/handshake_token.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/tasks/task_metrics.hpp>
 
 #include <fmt/format.h>
 
@@ -54,6 +55,7 @@ void push_service::add_routes() {
     put("GET", "/readyz", [this](const auto&, const auto&) { return is_ready(); });
     put("GET", "/metrics", [this](const auto&, const auto&) { return metrics(); });
     add_ops_routes();
+    if (!settings_.tasks.empty()) add_task_routes();
     if (!settings_.roles.logic) return;
     put("POST", "/logic/send", [this](const auto& r, const auto&) { return send(r); });
     put("POST", "/logic/token", [this](const auto& r, const auto&) { return token(r); });
@@ -157,6 +159,7 @@ http_response push_service::metrics() {
         if (const auto length = logic_->queue_length()) body += queue_metric(*length);
     }
     if (const auto locks = to_prometheus(engine_.statistics())) body += *locks;
+    if (tasks_) body += to_prometheus(tasks_->look()->queues);
     return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(body)};
 }
 

@@ -103,6 +103,7 @@ http_response push_service::ops(const http_request& r) {
     out.put("draining", draining_.load());
     out.raw("settings", settings_json(settings_));
     out.raw("troubles", troubles_json(*view));
+    out.put("tasks", tasks_.has_value());
     out.put("viewers", counts_.viewers.load());
     out.put("queue", view->queue);
     out.raw("rooms", rooms_json(*view));

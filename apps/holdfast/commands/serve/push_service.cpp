@@ -111,6 +111,11 @@ result<void> push_service::start() {
         job_.emplace(engine_, settings_.push, sink, &counts_);
         if (auto up = job_->start(); !up) return up;
     }
+    if (!settings_.tasks.empty()) {
+        auto store = open_tasks(settings_.tasks);
+        if (!store) return std::unexpected(std::move(store.error()));
+        tasks_.emplace(std::move(*store));
+    }
     watch_.start();
     return server_.start();
 }

@@ -5,6 +5,7 @@
 #include "commands/serve/send_limits.hpp"
 #include "commands/serve/serve_settings.hpp"
 #include "commands/serve/service_log.hpp"
+#include "commands/serve/task_watch.hpp"
 #include "net/access_rules.hpp"
 #include "net/router.hpp"
 #include "net/server.hpp"
@@ -72,6 +73,9 @@ private:
     net::http_response ops(const net::http_request& r);
     net::http_response evict(const net::http_request& r);
     net::http_response clear_cooldown(const net::http_request& r);
+    void add_task_routes();
+    net::http_response tasks();
+    net::http_response requeue(const net::http_request& r);
     net::http_response metrics();
     [[nodiscard]] std::optional<net::http_response> refuse_viewer(const net::http_request& r,
                                                                   std::string& user,
@@ -92,6 +96,7 @@ private:
     std::optional<push::job> job_;
     push::logic rooms_;  // for /ops, in any role
     ops_watch watch_;
+    std::optional<task_watch> tasks_;
     time_point started_;
     std::atomic<bool> draining_ = false;
 };

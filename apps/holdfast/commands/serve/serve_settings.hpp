@@ -35,6 +35,8 @@ struct serve_settings {
     role_set roles;
     std::string engine = "memory:";
     std::string listen = "127.0.0.1:8090";
+    /// Empty: /ops shows no tasks.
+    std::string tasks;
     /// Nothing: the embedded engine is not served to Redis clients.
     std::optional<std::uint16_t> redis_port = {};
     push::settings push;

@@ -110,6 +110,8 @@ std::vector<setting> server_rows() {
         row("engine", "URL", "Where: redis://host for many processes", at(&s::engine),
             plain_text{}),
         row("listen", "ADDRESS", "Address and port; port 0: any", at(&s::listen), plain_text{}),
+        row("tasks", "URL", "Tasks to show on /ops: sqlite:/path, postgresql://host/db",
+            at(&s::tasks), plain_text{}),
         row("redis_port", "PORT", "memory: for redis-cli, on loopback; 0: any", at(&s::redis_port),
             port_text{}),
         of_kind(setting_kind::secret,

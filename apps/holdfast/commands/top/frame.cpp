@@ -83,6 +83,38 @@ std::vector<lease_info> by_interest(std::vector<lease_info> leases) {
     return leases;
 }
 
+std::string task_line(const task_info& task, widths wide, const terminal& out) {
+    const int lit = std::clamp(static_cast<int>(task.progress * wide.bar + 0.5), 0, wide.bar);
+    const std::string bar = out.in(paint::green, repeated("━", lit)) +
+                            out.in(paint::dim, repeated("─", wide.bar - lit));
+    const std::string about =
+        task.queue + "  " + (task.note.empty() ? "" : task.note + "  ") + task.owner;
+    return fit(printable(task.id), wide.name) + " " + bar + " " +
+           fit(fmt::format("{:.0f} %", task.progress * 100), left_columns) + " " +
+           fit(fmt::format("{}", task.attempt), waiting_columns) + " " +
+           fit(printable(about), wide.holder);
+}
+
+// At most a third of the screen: the leases come first.
+std::vector<std::string> task_lines(const top_view& view, screen_size size, const terminal& out) {
+    std::vector<std::string> lines;
+    if (view.tasks.empty()) return lines;
+    const widths wide = share_out(size.columns);
+    const auto room = static_cast<std::size_t>(std::max(1, size.rows / 3 - 3));
+    lines.emplace_back();
+    lines.push_back(out.in(paint::bold, fit("TASK", wide.name) + " " + fit("", wide.bar) + " " +
+                                            fit("DONE", left_columns) + " " +
+                                            fit("ATTEMPT", waiting_columns) + " " +
+                                            fit("QUEUE, WORKER", wide.holder)));
+    for (std::size_t i = 0; i < std::min(room, view.tasks.size()); ++i) {
+        lines.push_back(task_line(view.tasks[i], wide, out));
+    }
+    if (view.tasks.size() > room) {
+        lines.push_back(fmt::format("… and {} more that run", view.tasks.size() - room));
+    }
+    return lines;
+}
+
 }  // namespace
 
 std::vector<std::string> draw(const top_view& view, screen_size size, const terminal& out) {
@@ -95,12 +127,13 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
                     " " + right);
     const pulse& rates = view.rates;
     lines.push_back(
-        fit(fmt::format("{} held, {} waiting   {} {} handed off {} {} {}{}", view.leases.size(),
+        fit(fmt::format("{} held, {} waiting   {} {} handed off {} {} {}{}{}", view.leases.size(),
                         waiting, rates.from_counter ? "acquired" : "seen acquired",
                         padded(show_rate(rates.acquired, rates.at_least)),
                         padded(show_rate(rates.handed_off)),
                         rates.expired_from_counter ? "expired" : "seen expired",
-                        show_rate(rates.expired), in_all(rates.expired_in_all)),
+                        show_rate(rates.expired), in_all(rates.expired_in_all),
+                        rates.hits ? fmt::format("   hits {:.0f} %", *rates.hits * 100) : ""),
             size.columns));
     lines.push_back(view.trouble.empty()
                         ? std::string()
@@ -111,7 +144,9 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
                                             fit("WAITING", waiting_columns) + " " +
                                             fit("HOLDER", wide.holder)));
     const auto leases = by_interest(view.leases);
-    const std::size_t room = static_cast<std::size_t>(std::max(1, size.rows - 5));
+    const auto tasks = task_lines(view, size, out);
+    const std::size_t room =
+        static_cast<std::size_t>(std::max(1, size.rows - 5 - static_cast<int>(tasks.size())));
     for (std::size_t i = 0; i < std::min(room, leases.size()); ++i) {
         lines.push_back(row(leases[i], view, wide, out));
     }
@@ -120,6 +155,7 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
     } else if (leases.empty() && view.trouble.empty()) {
         lines.push_back(out.in(paint::dim, "nothing is held"));
     }
+    lines.insert(lines.end(), tasks.begin(), tasks.end());
     return lines;
 }
 

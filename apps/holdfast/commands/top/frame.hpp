@@ -5,6 +5,7 @@
 #include "terminal.hpp"
 
 #include <holdfast/lease_info.hpp>
+#include <holdfast/tasks/task.hpp>
 
 #include <map>
 #include <string>
@@ -23,6 +24,8 @@ struct top_view {
     pulse rates;
     /// The longest time that was left of each name: what a full bar means.
     std::map<std::string, duration> full;
+    /// Those that run, if the engine keeps any.
+    std::vector<task_info> tasks = {};
 };
 
 struct screen_size {

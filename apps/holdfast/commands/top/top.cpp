@@ -16,6 +16,7 @@
 #include "time_text.hpp"
 
 #include <holdfast/engine/url.hpp>
+#include <holdfast/tasks/task_store.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -53,6 +54,9 @@ class top_command {
 public:
     top_command(const top_options& options, client& on, std::string_view url)
         : options_(options), on_(on), meter_(is_one_server(url)) {
+        if (auto tasks = open_tasks(url, {.timeout = 2s, .create = false})) {
+            tasks_ = std::move(*tasks);
+        }
         view_.engine = redacted(url);
         view_.rates.from_counter = view_.rates.expired_from_counter = is_one_server(url);
     }
@@ -64,6 +68,7 @@ public:
 
 private:
     void look();
+    void look_at_tasks();
     /// Waits for the next picture; false when it is over.
     [[nodiscard]] bool wait(signal_inbox& signals, live_screen& screen, std::optional<int>& asked);
 
@@ -72,6 +77,8 @@ private:
     pulse_meter meter_;
     top_view view_;
     std::optional<error> trouble_;  ///< Of the last look.
+    std::optional<task_store> tasks_;
+    time_point next_tasks_{};
 };
 
 void top_command::look() {
@@ -93,6 +100,20 @@ void top_command::look() {
         full[one.name] = std::max(most, one.remaining.value_or(duration::zero()));
     }
     view_.full = std::move(full);
+    look_at_tasks();
+}
+
+// Most engines keep none: then it is not asked again and again.
+void top_command::look_at_tasks() {
+    const time_point now = system_clock().now();
+    if (!tasks_ || now < next_tasks_) return;
+    auto running = tasks_->list({.state = task_state::running});
+    if (!running) {
+        next_tasks_ = now + 10s;
+        view_.tasks.clear();
+        return;
+    }
+    view_.tasks = std::move(*running);
 }
 
 exit_code top_command::print_frames() {
@@ -186,8 +207,10 @@ void add_top(CLI::App& to, command_list& all) {
         "\n"
         "A bar shows the remaining time of a lease, relative to the most that was seen. 'acquired' "
         "counts all grants of a Redis server, by its fence counter, and 'expired' its keys that "
-        "nobody released in time, lost leases among them. Elsewhere only differences between two "
+        "nobody released in time, lost leases among them; 'hits' is the share of its reads that "
+        "find their key. Elsewhere only differences between two "
         "polls are counted, as 'seen'.\n"
+        "Of a database that keeps tasks, those that run are shown too.\n"
         "If the output is not a terminal, one frame is printed as plain text.\n"
         "Exit codes: 0 done, 2 misuse, 5 no answer\n");
     all.push_back({.words = words, .run = [options] { return run_top(*options); }});

@@ -97,12 +97,7 @@ private:
     [[nodiscard]] result<video_facts> probe() {
         task_.progress(0, "probing");
         const fs::path out = staged_ / "probe";
-        const auto ran =
-            run_tool({"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-show_entries",
-                      "stream=codec_type,width,height:stream_disposition=attached_pic:"
-                      "format=format_name,duration",
-                      "-of", "default=noprint_wrappers=1", "-i", input()},
-                     out);
+        const auto ran = run_tool(probe_command(file_), out);
         if (!ran) {
             // A tool that ran and did not like the file says so by 1.
             const bool not_liked = ran.error().detail.starts_with("ffprobe: it ended with 1");

@@ -32,6 +32,9 @@ struct video_facts {
     bool sound = false;
 };
 
+/// What asks ffprobe for them. The file is a file: no URL, no playlist.
+[[nodiscard]] std::vector<std::string> probe_command(std::string_view file);
+
 /// Reads ffprobe's lines of "key=value". Pure.
 /// Errors: invalid_argument: it is no video, and why.
 [[nodiscard]] result<video_facts> read_probe(std::string_view lines);

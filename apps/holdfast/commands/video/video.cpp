@@ -3,6 +3,7 @@
 // holdfast video add: submits a video for the workers of --video.
 #include "command_line.hpp"
 #include "commands/task/task.hpp"
+#include "commands/video/probe_file.hpp"
 #include "commands/video/transcode.hpp"
 #include "error_output.hpp"
 
@@ -40,6 +41,11 @@ exit_code add_one(const video_add_options& options) {
                               fmt::format("there is something at {} already: remove it, or use "
                                           "--output DIR",
                                           place.native())});
+    }
+    // Without ffprobe here, the worker finds out.
+    if (const auto facts = probe_file(file.native());
+        !facts && facts.error() == errc::invalid_argument) {
+        return complain(facts.error());
     }
     auto tasks = open_task_store(options.engine);
     if (!tasks) return complain(tasks.error());

@@ -73,6 +73,21 @@ struct probe_reader {
 
 }  // namespace
 
+std::vector<std::string> probe_command(std::string_view file) {
+    return {"ffprobe",
+            "-v",
+            "error",
+            "-protocol_whitelist",
+            "file",
+            "-show_entries",
+            "stream=codec_type,width,height:stream_disposition=attached_pic:"
+            "format=format_name,duration",
+            "-of",
+            "default=noprint_wrappers=1",
+            "-i",
+            fmt::format("file:{}", file)};
+}
+
 result<video_facts> read_probe(std::string_view lines) {
     probe_reader reader;
     while (!lines.empty()) {

@@ -9,10 +9,13 @@
 #include "commands/task/task.hpp"
 #include "commands/video/transcode.hpp"
 #include "commands/worker/command_handler.hpp"
+#include "commands/worker/metrics_server.hpp"
 #include "error_output.hpp"
 #include "option_types.hpp"
 #include "printable.hpp"
 
+#include <holdfast/prometheus.hpp>
+#include <holdfast/tasks/task_metrics.hpp>
 #include <holdfast/tasks/task_runner.hpp>
 
 #include <CLI/CLI.hpp>
@@ -43,6 +46,7 @@ struct worker_words {
     duration drain = 30s;
     std::string output;
     std::string task;
+    std::string metrics;
     bool video = false;
     bool until_empty = false;
 };
@@ -72,12 +76,25 @@ public:
         auto locks = open(*url);
         if (!locks) return complain(locks.error());
         task_runner runner(*tasks, handler(), runner_options(*locks));
+        auto metrics = serve_metrics(runner, *locks);
+        if (!metrics) return complain(metrics.error());
         runner.start();
         if (!options_.task.empty()) return run_one(runner);
         return run_until_told(*tasks, runner);
     }
 
 private:
+    [[nodiscard]] result<std::unique_ptr<metrics_server>> serve_metrics(task_runner& runner,
+                                                                        client& locks) {
+        if (options_.metrics.empty()) return nullptr;
+        auto made = metrics_server::start(options_.metrics, [&] {
+            return to_prometheus(runner.statistics()) +
+                   to_prometheus(locks.statistics()).value_or("");
+        });
+        if (made) fmt::print(stderr, "metrics: http://127.0.0.1:{}/metrics\n", (*made)->port());
+        return made;
+    }
+
     [[nodiscard]] task_handler handler() {
         const duration grace = std::min<duration>(options_.lease / 3, 10s);
         if (options_.video) return make_video_handler({.grace = grace}, ground_);
@@ -192,6 +209,8 @@ void add_worker(CLI::App& to, command_list& all, const std::vector<std::string>&
         ->type_name("DIR");
     words->add_option("--task", options->task, "Process this one, and end")->type_name("ID");
     words->add_flag("--until-empty", options->until_empty, "End when no task is left");
+    words->add_option("--metrics", options->metrics, "Serve /metrics there: 127.0.0.1:9464")
+        ->type_name("ADDRESS");
     words->add_option("--locks", options->locks, "Another engine for the locks")->type_name("URL");
     add_engine_options(*words, options->engine);
     words->footer(
