@@ -23,8 +23,8 @@ namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto start_within = 30s;
-constexpr auto end_within = 15s;
+constexpr auto postgres_starts_within = 30s;
+constexpr auto postgres_ends_within = 15s;
 
 std::string program(const std::string& name) {
     for (int version = 20; version >= 14; --version) {
@@ -123,7 +123,7 @@ void postgres_server::start() {
             }
             return !sql("SELECT 1").empty();
         },
-        start_within);
+        postgres_starts_within);
 }
 
 std::string postgres_server::url(const std::string& database) const {
@@ -148,7 +148,7 @@ void postgres_server::stop() {
     if (!process_) return;
     signal_all(SIGCONT);
     process_->signal(SIGINT);
-    if (!process_->wait(end_within)) {
+    if (!process_->wait(postgres_ends_within)) {
         throw std::runtime_error("PostgreSQL did not end on SIGINT; its log:\n" + log_tail());
     }
 }

@@ -69,6 +69,7 @@ TEST(zookeeper_faults, an_acquire_whose_reply_was_lost_is_found_again_and_holds_
     ASSERT_TRUE(is_granted(through.again(wants(job, a))));
     EXPECT_EQ(nodes_of("lost reply").size(), 1U);
     EXPECT_TRUE(is_renewed(through.again(ask::renew{job, a, {}, 30s})));
+    through.again(ask::release{job, a, {}});
 }
 
 TEST(zookeeper_faults, an_acquire_whose_owner_gave_up_leaves_nothing) {
@@ -140,6 +141,7 @@ TEST(zookeeper_faults, a_waiter_whose_session_expired_stands_in_the_queue_again)
     EXPECT_EQ(nodes_of("dead waiter").size(), 2U);
     ASSERT_TRUE(beside.release(job, a));
     wait_for("its turn", [&] { return is_granted(through.again(stand)); });
+    through.again(ask::release{job, b, {}});
 }
 
 TEST(zookeeper_faults, a_holder_that_is_killed_is_followed_when_its_session_ends) {
@@ -162,6 +164,7 @@ TEST(zookeeper_faults, a_name_that_nobody_uses_leaves_no_node) {
         [&] { return std::ranges::count(shared_zookeeper().children("/holdfast"), "unused") == 0; },
         30s);
     ASSERT_TRUE(is_granted(store.acquire(name_of("unused"), a))) << "it is made anew";
+    ASSERT_TRUE(store.release(name_of("unused"), a));
 }
 
 TEST(zookeeper_faults, one_release_wakes_one_of_many_waiters) {
@@ -188,6 +191,7 @@ TEST(zookeeper_faults, one_release_wakes_one_of_many_waiters) {
     for (std::size_t i = 0; i < many; ++i) {
         EXPECT_EQ(stores[i]->heard().size(), i < 2 ? 1U : 0U) << i;
     }
+    for (std::size_t i = many; i-- > 0;) stores[i]->again(ask::leave{job, owners[i], {}});
 }
 
 TEST(zookeeper_faults, a_ttl_beyond_the_longest_session_is_granted_for_less_and_kept) {
@@ -197,6 +201,7 @@ TEST(zookeeper_faults, a_ttl_beyond_the_longest_session_is_granted_for_less_and_
     ASSERT_TRUE(is_granted(held));
     EXPECT_EQ(std::get<answer::granted>(*held).ttl, 45s) << "three quarters of the servers' 60 s";
     EXPECT_TRUE(is_renewed(store.send(ask::renew{name_of("long"), a, {}, 1h})));
+    ASSERT_TRUE(store.release(name_of("long"), a));
 }
 
 }  // namespace
