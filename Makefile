@@ -44,8 +44,10 @@ bench:  ## Build and run the benchmarks
 faultlab:  ## Contenders on real servers under real faults, SECONDS (60) a cell; writes build/faultlab
 	@tools/setup
 	@cmake --preset dev >/dev/null
-	@cmake --build build/dev --parallel $(JOBS) --target faultlab_worker holdfast_shifted_clock
+	@cmake --build build/dev --parallel $(JOBS) --target faultlab_worker faultlab_history \
+	  holdfast_shifted_clock
 	python3 -B test/faultlab/lab.py --worker build/dev/test/faultlab/faultlab_worker \
+	  --history build/dev/test/faultlab/faultlab_history \
 	  --clock build/dev/test/support/libholdfast_shifted_clock.so \
 	  --seconds $(SECONDS) --jobs 4 --json build/faultlab.json --report build/faultlab
 

@@ -2,10 +2,10 @@
 #include "linearize.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <numeric>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace holdfast::sim {
 namespace {
@@ -31,6 +31,9 @@ std::optional<lock_state> after(const lock_state& now, const lock_operation& op)
     return std::nullopt;
 }
 
+/// Operations are known by their place in the order of their calls. What has taken effect is a
+/// prefix of that order, from `first_left` on a few of those behind it; so a history of many
+/// thousand operations is searched in the time and the memory that its overlaps need.
 class search {
 public:
     search(const std::vector<lock_operation>& all, std::size_t most)
@@ -42,7 +45,7 @@ public:
 
     linearization run() {
         linearization found;
-        found.possible = step({});
+        found.possible = step({}, {});
         found.given_up = visited_.size() >= most_;
         if (found.given_up) found.possible = true;
         if (!found.possible) found.stuck_at = stuck_;
@@ -50,50 +53,93 @@ public:
     }
 
 private:
+    /// How far the search has come.
+    struct progress {
+        std::size_t first_left = 0;  ///< Nothing before this place can happen any more.
+        std::size_t end = 0;         ///< Behind the last that has happened.
+        std::size_t count = 0;
+    };
+    struct configuration {
+        std::size_t first_left;
+        std::string done;  ///< From there to the end.
+        std::uint64_t holder;
+        std::uint64_t fence;
+        auto operator<=>(const configuration&) const = default;
+    };
+
+    [[nodiscard]] const lock_operation& at(std::size_t place) const { return all_[order_[place]]; }
+
+    /// It had returned when the last that has happened was called.
+    [[nodiscard]] bool is_past(std::size_t place, const progress& now) const {
+        return now.end > 0 && at(place).returned < at(now.end - 1).called;
+    }
+
+    [[nodiscard]] progress moved_on(progress now) const {
+        while (now.first_left < done_.size() &&
+               (done_[now.first_left] == '1' ||
+                (!at(now.first_left).must_happen && is_past(now.first_left, now)))) {
+            ++now.first_left;
+        }
+        return now;
+    }
+
     // Operations that may come next: those that were called before any that is left had returned.
-    [[nodiscard]] std::vector<std::size_t> candidates() const {
+    // Those that must happen come first.
+    [[nodiscard]] std::vector<std::size_t> candidates(const progress& now) const {
         moment horizon = moment::max();
-        for (const std::size_t i : order_) {
-            if (done_[i] == '0' && all_[i].must_happen)
-                horizon = std::min(horizon, all_[i].returned);
-        }
         std::vector<std::size_t> next;
-        for (const std::size_t i : order_) {
-            if (done_[i] == '0' && all_[i].called <= horizon) next.push_back(i);
+        for (std::size_t i = now.first_left; i < done_.size() && at(i).called <= horizon; ++i) {
+            if (done_[i] == '1') continue;
+            if (at(i).must_happen) horizon = std::min(horizon, at(i).returned);
+            if (at(i).must_happen || !is_past(i, now)) next.push_back(i);
         }
+        std::erase_if(next, [&](std::size_t i) { return at(i).called > horizon; });
+        std::ranges::stable_partition(next, [&](std::size_t i) { return at(i).must_happen; });
         return next;
     }
 
-    bool step(const lock_state& now) {
+    [[nodiscard]] bool is_new(const progress& so_far, const lock_state& now) {
+        const std::size_t span =
+            so_far.end > so_far.first_left ? so_far.end - so_far.first_left : 0;
+        return visited_
+            .insert(
+                {so_far.first_left, done_.substr(so_far.first_left, span), now.holder, now.fence})
+            .second;
+    }
+
+    bool step(const lock_state& now, progress so_far) {
         if (left_ == 0) return true;
         if (visited_.size() >= most_) return false;
-        if (!visited_.emplace(done_, std::pair(now.holder, now.fence)).second) return false;
-        const auto next = candidates();
+        so_far = moved_on(so_far);
+        if (!is_new(so_far, now)) return false;
+        const auto next = candidates(so_far);
         for (const std::size_t i : next) {
-            const auto then = after(now, all_[i]);
+            const auto then = after(now, at(i));
             if (!then) continue;
             done_[i] = '1';
-            left_ -= all_[i].must_happen ? 1 : 0;
-            if (step(*then)) return true;
-            left_ += all_[i].must_happen ? 1 : 0;
+            left_ -= at(i).must_happen ? 1 : 0;
+            if (step(*then, {so_far.first_left, std::max(so_far.end, i + 1), so_far.count + 1})) {
+                return true;
+            }
+            left_ += at(i).must_happen ? 1 : 0;
             done_[i] = '0';
         }
-        const auto so_far = static_cast<std::size_t>(std::ranges::count(done_, '1'));
-        if (so_far >= furthest_) {
-            furthest_ = so_far;
-            stuck_ = next;
+        if (so_far.count >= furthest_) {
+            furthest_ = so_far.count;
+            stuck_.clear();
+            for (const std::size_t i : next) stuck_.push_back(order_[i]);
         }
         return false;
     }
 
     const std::vector<lock_operation>& all_;
     std::vector<std::size_t> order_;
-    std::string done_;
+    std::string done_;  // by place
     std::size_t most_;
     std::size_t left_ = 0;
     std::size_t furthest_ = 0;
     std::vector<std::size_t> stuck_;
-    std::set<std::pair<std::string, std::pair<std::uint64_t, std::uint64_t>>> visited_;
+    std::set<configuration> visited_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace holdfast::sim {
 namespace {
@@ -16,13 +17,14 @@ constexpr std::array acts{fault::reset,         fault::cut,          fault::clog
                           fault::pause,         fault::client_crash, fault::fork,
                           fault::node_crash,    fault::node_loss,    fault::clock_back,
                           fault::clock_forward, fault::script_flush, fault::out_of_memory,
-                          fault::failover,      fault::isolation};
+                          fault::failover,      fault::isolation,    fault::skew};
 
 }  // namespace
 
 nemesis::nemesis(world& around) : world_(around), draw_(around.how().seed, 5) {
     std::ranges::copy_if(acts, std::back_inserter(choice_),
                          [&](fault kind) { return around.how().has(kind); });
+    if (!around.how().has(fault::node_loss)) std::erase(choice_, fault::skew);
 }
 
 void nemesis::plan_next() {
@@ -41,6 +43,7 @@ void nemesis::strike(fault kind) {
         case fault::cut:
         case fault::clog: return strike_network(kind);
         case fault::isolation: return isolate();
+        case fault::skew: return forget_the_time_ahead();
         case fault::pause:
         case fault::client_crash:
         case fault::fork: return strike_program(kind);
@@ -94,6 +97,28 @@ void nemesis::isolate() {
         for (unsigned node = 0; node < world_.how().nodes; ++node) {
             world_.net().cut(victim, node, direction::to_server, end);
             world_.net().cut(victim, node, direction::to_program, end);
+        }
+    });
+}
+
+// The server that is furthest ahead grants together with as few others as it can. Then these lose
+// their data and it goes away: who grants next has seen nothing of what it gave.
+void nemesis::forget_the_time_ahead() {
+    const unsigned nodes = world_.how().nodes;
+    std::vector<unsigned> order(nodes);
+    for (unsigned i = 0; i < nodes; ++i) order[i] = i;
+    std::ranges::sort(order, std::greater{},
+                      [&](unsigned i) { return world_.server(i).time().now(); });
+    const moment alone = draw_.between(100ms, 1s);
+    const moment away = world_.how().quarantine + draw_.between(500ms, 3s);
+    for (unsigned i = nodes / 2 + 1; i < nodes; ++i) {
+        world_.restart_server(order[i], alone, std::nullopt);
+    }
+    world_.time().after(alone, [this, order, nodes, away] {
+        if (stopped_) return;
+        world_.restart_server(order.front(), away, std::nullopt);
+        for (unsigned i = 1; i <= nodes / 2; ++i) {
+            world_.restart_server(order[i], 1ms, moment::max());
         }
     });
 }

@@ -24,6 +24,7 @@ private:
     void strike(fault kind);
     void strike_network(fault kind);
     void isolate();
+    void forget_the_time_ahead();
     void strike_program(fault kind);
     void strike_server(fault kind);
     [[nodiscard]] unsigned draw_server();

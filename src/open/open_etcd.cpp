@@ -7,6 +7,10 @@
 #include "open/etcd_url.hpp"
 #include "open/url_options.hpp"
 
+#ifdef HOLDFAST_HAS_ETCD_COMMANDS
+#include "driver/etcd/etcd_commands.hpp"
+#endif
+
 #include <holdfast/engine/span_text.hpp>
 
 #include <array>
@@ -112,9 +116,16 @@ result<etcd_options> read_etcd_url(const url& where) {
 result<opened_engine> open_etcd(const url& where, const client_options& options) {
     auto read = read_etcd_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
+    opened_engine made;
+#ifdef HOLDFAST_HAS_ETCD_COMMANDS
+    auto commands = etcd::make_etcd_commands(*read, *options.time, *options.chance);
+    if (!commands) return std::unexpected(std::move(commands.error()));
+    made.commands = std::move(*commands);
+#endif
     auto store = etcd::etcd_lease_store::make(std::move(*read), *options.time);
     if (!store) return std::unexpected(std::move(store.error()));
-    return opened_engine{std::move(*store), nullptr};
+    made.store = std::move(*store);
+    return made;
 }
 
 }  // namespace holdfast::detail

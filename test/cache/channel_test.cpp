@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class channel_test : public cache_test {
 protected:
     void SetUp() override {
-        if (GetParam().name == "sqlite") GTEST_SKIP() << "allowed: sqlite: has no channels";
+        if (!ground_->has_messages()) GTEST_SKIP() << "allowed: it has no channels";
     }
     channel<std::string> open(bool reliable, std::size_t keep = 1000, bool sharded = true) {
         return channel<std::string>(where(), "news",

@@ -5,6 +5,8 @@
 
 #include "etcd/etcd_ground.hpp"
 
+#include <holdfast/cooldown.hpp>
+
 namespace holdfast::test {
 namespace {
 
@@ -42,9 +44,13 @@ TEST(etcd_url, refuses_what_makes_no_sense) {
     EXPECT_THAT(missing.error().detail, testing::HasSubstr("/nowhere/ca.crt"));
 }
 
-TEST(etcd_url, has_no_traffic_control) {
+TEST(etcd_url, has_traffic_control_beside_its_leases) {
     auto hf = holdfast::open(shared_etcd().url()).value();
-    EXPECT_EQ(hf.commands(), nullptr);
+    cooldown calm(hf, {.window = 1h});
+    EXPECT_TRUE(calm.take("key").value().allowed);
+    EXPECT_FALSE(calm.take("key").value().allowed);
+    ASSERT_TRUE(calm.clear("key"));
+    EXPECT_TRUE(hf.list("cooldown").value().empty()) << "its keys are no leases";
     EXPECT_FALSE(hf.can().resize);
     EXPECT_EQ(hf.semaphore("pool", 3).resize(4).error(), errc::unsupported);
 }

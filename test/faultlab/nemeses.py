@@ -3,10 +3,12 @@
 
 import contextlib
 import os
+import shutil
 import signal
+import subprocess
 import time
 
-from places import isolation
+from places import die_with_us, isolation
 
 
 class Nemesis:
@@ -318,6 +320,61 @@ class Partition(Network):
                                          "granting"}
 
 
+class LeaderPartition(Partition):
+    """The same, and the server that is cut off leads the others."""
+
+    name = "partition, leader"
+
+    @classmethod
+    def why_not(cls, engine):
+        return super().why_not(engine) or (
+            None if hasattr(engine, "lead") else "its servers elect no leader")
+
+    def strike(self, cell):
+        cell.engine.lead()
+        super().strike(cell)
+
+
+class RollingRestart(Nemesis):
+    """kill -9 of each server, one after the other, as soon as the one before is back."""
+
+    name = "rolling restart"
+    lasts = 0.0
+
+    @classmethod
+    def why_not(cls, engine):
+        return super().why_not(engine) or (
+            None if hasattr(engine, "restart_each") else "has no servers that stand in for others")
+
+    def strike(self, cell):
+        cell.engine.restart_each()
+
+
+class SlowDisk(Nemesis):
+    """Each write of a server to its disk takes 200 ms longer."""
+
+    name = "slow disk"
+    needs = "servers"
+    lasts = 4.0
+
+    @classmethod
+    def why_not(cls, engine):
+        if engine.name != "etcd":
+            return "does not wait for its disk here, or has no other server"
+        return super().why_not(engine) or (None if shutil.which("strace") else "there is no strace")
+
+    def strike(self, cell):
+        self._tracers = [subprocess.Popen(  # pylint: disable=consider-using-with
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e",
+             "inject=fdatasync,fsync:delay_enter=200000", "-p", str(server.pid)],
+            stderr=subprocess.DEVNULL, preexec_fn=die_with_us) for server in cell.victims()]
+
+    def heal(self, cell):
+        for tracer in self._tracers:
+            tracer.terminate()
+            tracer.wait()
+
+
 class FullDisk(Nemesis):
     """Somebody fills the disk, and frees it again."""
 
@@ -335,5 +392,6 @@ class FullDisk(Nemesis):
 
 
 NEMESES = [Nemesis, KillClients, StopClients, KillServer, RestartServer, StopServer, Cut, OneWay,
-           Reset, Network, DeafNetwork, LossyNetwork, Partition, ClockStep, ScriptFlush, ClientKill,
+           Reset, Network, DeafNetwork, LossyNetwork, Partition, LeaderPartition, RollingRestart,
+           SlowDisk, ClockStep, ScriptFlush, ClientKill,
            Eviction, FullDisk, Failover, RollingUpgrade, Resharding]

@@ -8,7 +8,9 @@ from nemeses import NEMESES
 COLUMNS = [
     ("strikes", "strikes"), ("grants", "grants"), ("exclusion_violations", "two holders"),
     ("longest_overlap_ms", "longest overlap, ms"), ("fence_violations", "fences back"),
-    ("lost_updates", "lost updates"), ("refused_writes", "late writes refused"),
+    ("lost_updates", "lost updates"),
+    ("checked", "calls checked"), ("linearizable", "linearizable"), ("given_up", "check given up"),
+    ("stuck_at", "no order of"), ("refused_writes", "late writes refused"),
     ("losses", "leases lost"), ("false_losses", "lost without a fault"),
     ("availability", "availability"),
     ("first_grant_after_healing_ms", "first grant after healing, ms"), ("keys_left", "keys left"),

@@ -9,9 +9,9 @@
 // A NAME that ends with a star is no name to contend for: each time another one is taken, with a
 // number for the star, and given back at once; so it is seen which names are refused.
 //
-// For each log there is a thread that contends. A log has one JSON object a line: every grant, how
-// long it was believed in (the last moment at which held() said yes), and how it ended; times are
-// CLOCK_BOOTTIME in nanoseconds, which all processes of a machine share. Ends by SIGTERM.
+// For each log there is a thread that contends. A log has one JSON object a line: every request and
+// grant, how long it was believed in (the last moment at which held() said yes), and how it ended;
+// times are CLOCK_BOOTTIME in nanoseconds, which all processes of a machine share. Ends by SIGTERM.
 #include <holdfast/holdfast.hpp>
 
 #include <fmt/format.h>
@@ -78,6 +78,7 @@ public:
 
     void round(std::string_view name) {
         if (name.ends_with('*')) return probe(name.substr(0, name.size() - 1));
+        write(fmt::format(R"({{"e":"ask","t":{}}})", now_ns()));
         auto got = locks_.mutex(name).acquire({.ttl = ttl_, .wait = 500ms});
         if (!got) return refused(got.error());
         const long long granted = now_ns();
@@ -86,10 +87,12 @@ public:
         believed_ = granted;
         const bool done = work_under(*got, fence);
         const auto status = got->reason();
+        const long long releasing = now_ns();
         const auto ended = std::move(*got).release();
         write(fmt::format(
-            R"({{"e":"end","t":{},"fence":{},"believed":{},"done":{},"lost":"{}","release":"{}"}})",
-            now_ns(), fence, believed_, done, holdfast::to_string(status),
+            R"({{"e":"end","t":{},"releasing":{},"fence":{},"believed":{},"done":{},"lost":"{}",)"
+            R"("release":"{}"}})",
+            now_ns(), releasing, fence, believed_, done, holdfast::to_string(status),
             ended ? std::string_view("ok") : holdfast::to_string(ended.error().code)));
     }
 

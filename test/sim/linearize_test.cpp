@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 namespace holdfast::sim {
@@ -63,6 +64,31 @@ TEST(linearize, lets_what_may_have_happened_happen_late_or_never) {
     EXPECT_TRUE(linearize(late, most).possible);
     const std::vector never{acquired(1, 10, 0ms, 1ms), maybe, its_end, ended(1, 2ms, 3ms)};
     EXPECT_TRUE(linearize(never, most).possible);
+}
+
+TEST(linearize, forgets_what_may_have_happened_once_its_time_is_over) {
+    lock_operation maybe = acquired(3, 0, 0ms, 2ms);
+    maybe.must_happen = false;
+    const std::vector all{acquired(1, 10, 0ms, 1ms), ended(1, 3ms, 4ms), maybe,
+                          refused(2, 5ms, 6ms)};
+    EXPECT_FALSE(linearize(all, most).possible) << "3 was never granted it, and 1 had gone";
+}
+
+// Four that contend, as in the fault lab: each asks again as soon as it has ended.
+TEST(linearize, takes_thousands_of_operations) {
+    std::vector<lock_operation> all;
+    std::array<moment, 4> asked{};
+    moment now = 0ms;
+    for (std::uint64_t n = 1; n <= 2000; ++n) {
+        all.push_back(acquired(n, n, asked[n % 4], now + 1ms));
+        all.push_back(ended(n, now + 2ms, now + 4ms));
+        asked[n % 4] = now += 3ms;
+    }
+    const auto found = linearize(all, 100'000);
+    EXPECT_TRUE(found.possible);
+    EXPECT_FALSE(found.given_up);
+    all[3000].fence = 1;
+    EXPECT_FALSE(linearize(all, 100'000).possible) << "a fence that goes back is still found";
 }
 
 TEST(linearize, says_so_when_it_gives_up) {

@@ -20,6 +20,8 @@ public:
     virtual ~traffic_ground() = default;
 
     [[nodiscard]] virtual std::shared_ptr<command_engine> engine() = 0;
+    /// It delivers messages: sqlite: and etcd: do not.
+    [[nodiscard]] virtual bool has_messages() const { return true; }
     /// Lets time pass, on the engine's clock and ours.
     virtual void pass(duration d) = 0;
 
@@ -39,7 +41,7 @@ inline void PrintTo(const traffic_engine& engine, std::ostream* out) {
     *out << engine.name;
 }
 
-/// memory: and sqlite: in virtual time; one Redis server; one behind Sentinels; a Cluster.
+/// memory: and sqlite: in virtual time; one Redis server; one behind Sentinels; a Cluster; etcd.
 [[nodiscard]] std::vector<traffic_engine> traffic_engines();
 
 class traffic_test : public testing::TestWithParam<traffic_engine> {

@@ -15,8 +15,8 @@ LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
            "src/lease/sessions", "src/lease/tables", "src/cache", "src/driver/etcd",
            "src/driver/memory", "src/driver/mysql", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/lock", "src/net", "src/open", "src/process", "src/push",
-           "src/resp", "src/tasks", "src/traffic")
+           "src/driver/sqlite", "src/keyed", "src/lock", "src/net", "src/open", "src/process",
+           "src/push", "src/resp", "src/tasks", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -28,12 +28,13 @@ LAYERS = {
     "src/lease/sessions": (*LEASES, "src/lease/tables"),
     "src/lease/tables": LEASES,
     "src/lease/ordered": BASE,
-    "src/driver/etcd": (*BASE, "src/lease/ordered"),
+    "src/driver/etcd": (*BASE, "src/driver/memory", "src/keyed", "src/lease/ordered"),
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
-    "src/driver/sqlite": (*BASE, "src/driver/memory", "src/lease/tables"),
+    "src/driver/sqlite": (*BASE, "src/driver/memory", "src/keyed", "src/lease/tables"),
     "src/driver/postgresql": (*BASE, "src/lease/sessions", "src/lease/tables"),
     "src/driver/mysql": (*BASE, "src/lease/sessions", "src/lease/tables"),
+    "src/keyed": (*BASE, "src/driver/memory"),
     "src/resp": (*BASE, "src/driver/memory", "src/process"),
     "src/lock": BASE,
     "src/net": BASE,

@@ -2,46 +2,24 @@
 #include "driver/sqlite/key_transaction.hpp"
 
 #include "core/command_keys.hpp"
+#include "keyed/key_demand.hpp"
 #include "runtime/fork_watch.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 namespace holdfast::sqlite {
 namespace {
 
+using keyed::demand;
+using keyed::demand_of;
 using sql::sentence;
 using sql::value;
 
 const sql::row_reader no_rows = [](const sql::row&) {};
-
-enum class demand : std::uint8_t { named_keys, all_keys, refused };
-
-constexpr std::array<std::string_view, 11> keyless{"DISCARD", "ECHO",       "EVAL", "EVALSHA",
-                                                   "EVAL_RO", "EVALSHA_RO", "EXEC", "MULTI",
-                                                   "PING",    "SCRIPT",     "TIME"};
-constexpr std::array<std::string_view, 4> on_all{"DBSIZE", "FLUSHALL", "FLUSHDB", "KEYS"};
-constexpr std::array<std::string_view, 11> waiting{"BLMOVE",     "BLMPOP", "BLPOP",    "BRPOP",
-                                                   "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN",
-                                                   "UNWATCH",    "WAIT",   "WATCH"};
-
-demand demand_of(const command& c) {
-    if (c.args.empty()) return demand::named_keys;
-    std::string name(c.args[0]);
-    std::ranges::transform(name, name.begin(),
-                           [](unsigned char l) { return static_cast<char>(std::toupper(l)); });
-    const auto in = [&](const auto& list) { return std::ranges::find(list, name) != list.end(); };
-    if (in(waiting)) return demand::refused;
-    if (in(on_all)) return demand::all_keys;
-    if (in(keyless) || !redis::key_words(c).empty()) return demand::named_keys;
-    // A command that lacks its key says so itself.
-    return c.args.size() == 1 && name != "INFO" && name != "RANDOMKEY" ? demand::named_keys
-                                                                       : demand::refused;
-}
 
 }  // namespace
 

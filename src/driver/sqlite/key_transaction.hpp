@@ -3,6 +3,7 @@
 
 #include "driver/memory/memory_engine.hpp"
 #include "driver/sqlite/sqlite_connection.hpp"
+#include "keyed/key_store.hpp"
 #include "lease/tables/bounded_turn.hpp"
 
 #include <holdfast/engine/command_engine.hpp>
@@ -34,30 +35,24 @@ private:
     mutable time_point last_;
 };
 
-/// Which version of its keys a caller has seen; 0: the key was not there.
-using seen_versions = std::map<std::string, std::int64_t, std::less<>>;
+using keyed::seen_versions;
 
 /// Thread safety: all members may be called from any thread.
-class key_transaction {
+class key_transaction final : public keyed::key_store {
 public:
     key_transaction(sqlite_options options, clock& time, entropy& chance);
     key_transaction(const key_transaction&) = delete;
     key_transaction& operator=(const key_transaction&) = delete;
-    ~key_transaction();
+    ~key_transaction() override;
 
-    /// Carries out the commands as one transaction. False, and nothing was done: a key of `watched`
-    /// is not as it was seen.
-    /// Errors: unsupported (a command that this engine has not), invalid_argument (a script wrote a
-    /// key that it did not name, a child of fork()), and those of the file. Then nothing was done.
+    /// All commands of a call are one transaction.
     [[nodiscard]] result<bool> carry_out(std::span<const command> commands,
                                          std::span<result<reply>> replies, time_point give_up,
-                                         const seen_versions* watched = nullptr);
-
-    /// The versions of these keys now.
+                                         const seen_versions* watched) override;
     [[nodiscard]] result<void> see(std::span<const std::string_view> keys, seen_versions& into,
-                                   time_point give_up);
+                                   time_point give_up) override;
 
-    [[nodiscard]] clock& time() const noexcept { return clock_; }
+    [[nodiscard]] clock& time() const noexcept override { return clock_; }
 
 private:
     struct loaded {
