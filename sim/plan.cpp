@@ -106,7 +106,7 @@ void draw_people(chance& draw, plan& p) {
     if (p.held != custom::mutex) p.tasks = static_cast<unsigned>(draw.between(1, 3));
 }
 
-// A quorum has mutexes only. Of three servers, one that is away and one that lost its data are enough
+// A quorum has mutexes only. Of three servers, one away and one that lost its data are enough
 // to take a majority's memory away; of five it takes more, and finds what counts a majority wrong.
 void draw_quorum(chance& draw, plan& p) {
     p.nodes = chance(p.seed, 9).coin() ? 3 : 5;

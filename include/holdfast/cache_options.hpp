@@ -70,8 +70,10 @@ struct cache_options {
 
     /// The copy in the process: at most this many bytes, keys and bookkeeping counted. 0: none.
     std::size_t local_bytes = 0;
-    /// The bound on its staleness. A copy is dropped when a message says that its key has changed,
-    /// and when messages may have been missed; this is for messages that are late.
+    /// The bound on its staleness: no copy is older. A copy is dropped when its key changes: one
+    /// Redis (6.2 and later) tells it, whoever changed the key; elsewhere the caches tell each
+    /// other. No copy answers any more when the server cannot be heard. This is for what is told
+    /// late, and for what others than caches write where the server does not tell.
     duration local_life = std::chrono::seconds(1);
 
     /// While the engine is away, a copy in the process is answered up to this age …
@@ -107,6 +109,7 @@ struct cache_statistics {
     std::uint64_t invalidations = 0;
     std::uint64_t local_bytes = 0;
     std::uint64_t local_entries = 0;
+    bool local_tracked = false;       ///< The server itself tells of each change of a key.
     std::uint64_t engine_opened = 0;  ///< How often the engine's breaker opened.
     std::uint64_t source_opened = 0;
     breaker_state engine = breaker_state::closed;

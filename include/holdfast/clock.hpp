@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-    /// Civil time. Read once, when an engine starts; no decision is made on it.
+    /// Civil time. Read once, when an engine starts; only traffic control on etcd: decides by it.
     [[nodiscard]] virtual wall_time wall() const noexcept = 0;
 
     /// Releases `held`, waits for a notification or until `when` by this clock, takes `held` again.

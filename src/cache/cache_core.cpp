@@ -44,19 +44,26 @@ cache_core::cache_core(command_access where, cache_options options, byte_loader 
       source_(options_.source_breaker, where_.chance()),
       away_(options_.away_loads_per_second, std::max(1.0, options_.away_loads_per_second)),
       pending_(where_, options_.prefix),
+      fit_(check_options()),
       workers_(std::make_unique<background_loads>()) {}
 
 cache_core::~cache_core() {
     workers_.reset();
+    tracked_.reset();
     heard_.reset();
 }
 
-result<void> cache_core::check(std::string_view key) const {
+result<void> cache_core::check_options() const {
     return first_failure({check_place(where_), check_span("fresh", options_.fresh),
                           check_span("absent", options_.absent),
                           check_span("lease", options_.lease), check_timeout(options_.timeout),
-                          check_prefix(options_.prefix), check_key(key),
-                          check_plain_key(options_.prefix, key)});
+                          check_prefix(options_.prefix)});
+}
+
+result<void> cache_core::check(std::string_view key) const {
+    if (!fit_) return fit_;
+    if (auto fit = check_key(key); !fit) return fit;
+    return check_plain_key(options_.prefix, key);
 }
 
 time_point cache_core::give_up() const {
@@ -89,12 +96,36 @@ void cache_core::listen() {
     const std::scoped_lock guard(listen_mutex_);
     if (listening_.load(std::memory_order_relaxed) || now() < next_listen_) return;
     next_listen_ = later(now(), listen_again);
-    auto made = where_.engine()->subscribe(
-        entries_.channel(), channel_scope::global, [this](const push_event& e) { hear(e); },
-        give_up());
-    if (!made) return;  // waiters look now and then instead, and no copies are kept
-    heard_ = std::move(*made);
-    listening_.store(true, std::memory_order_release);
+    if (!heard_) {
+        auto made = where_.engine()->subscribe(
+            entries_.channel(), channel_scope::global, [this](const push_event& e) { hear(e); },
+            give_up());
+        if (!made) return;  // waiters look now and then instead, and no copies are kept
+        heard_ = std::move(*made);
+    }
+    if (track()) listening_.store(true, std::memory_order_release);
+}
+
+// A change by anything but a cache is told by the server alone. One that cannot tell, or may not,
+// leaves it to the caches. False: it did not answer, so ask again.
+bool cache_core::track() {
+    if (!local_.enabled()) return true;
+    auto made = where_.engine()->watch_keys(
+        options_.prefix, [this](const push_event& e) { hear_change(e); }, give_up());
+    if (!made) return made.error() == errc::unsupported || made.error() == errc::denied;
+    tracked_ = std::move(*made);
+    tracking_.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+void cache_core::hear_change(const push_event& event) {
+    if (event.type == push_event::kind::gap) {
+        // The copies answer no more, except while the engine is away.
+        tracked_since_.store(now().time_since_epoch().count() + 1, std::memory_order_release);
+        return local_.refuse_fetched();
+    }
+    if (!event.payload.starts_with(options_.prefix)) return;
+    local_.erase(event.payload.substr(options_.prefix.size()));
 }
 
 void cache_core::hear(const push_event& event) {
@@ -113,14 +144,16 @@ void cache_core::hear(const push_event& event) {
 
 // Of a time when messages are not heard no copy may be kept: a mark that no key has.
 std::uint64_t cache_core::copy_mark(std::string_view key) const {
-    return listening_.load(std::memory_order_acquire) ? local_.mark(key) : UINT64_MAX;
+    if (!local_.enabled() || !listening_.load(std::memory_order_acquire)) return UINT64_MAX;
+    return local_.mark(key);
 }
 
 // --- reading --------------------------------------------------------------------------------
 
 bool cache_core::find_local(std::string_view key, reader read, void* to) {
     if (!local_.enabled() || where_.engine() == nullptr) return false;
-    if (!local_.find(key, now() - options_.local_life, read, to)) return false;
+    const time_point since{duration(tracked_since_.load(std::memory_order_acquire))};
+    if (!local_.find(key, std::max(since, now() - options_.local_life), read, to)) return false;
     counted_.local_hits.fetch_add(1, std::memory_order_relaxed);
     return true;
 }
@@ -131,35 +164,33 @@ std::atomic<std::uint32_t>& cache_core::warm_slot(std::string_view key, std::uin
     return warm_[hash % warm_.size()];
 }
 
-result<std::string> cache_core::look(std::string_view key, std::string_view token) {
+result<std::string> cache_core::look(std::string_view key, std::string_view token,
+                                     time_point give_up) {
     std::uint32_t tag = 0;
     auto& warm = warm_slot(key, tag);
     result<std::string> seen;
     if (warm.load(std::memory_order_relaxed) == tag) {
-        seen = entries_.look(key, give_up());
+        seen = entries_.look(key, give_up);
         if (!seen || !seen->empty()) return seen;
         warm.store(0, std::memory_order_relaxed);
     }
-    seen = entries_.look_or_claim(key, token, options_.lease, give_up());
+    seen = entries_.look_or_claim(key, token, options_.lease, give_up);
     return seen;
 }
 
 load_result cache_core::get(std::string_view key, const byte_loader& load) {
     if (auto fit = check(key); !fit) return std::unexpected(std::move(fit.error()));
     listen();
-    const time_point until = later(now(), options_.wait);
+    time_point asked = now();
+    const time_point until = later(asked, options_.wait);
     const auto token = tokens_.next();
-    error why{errc::unavailable, "the engine is away"};
-    age wanted = age::fresh;
-    for (;;) {
-        if (!engine_.allows(now())) return load_while_away(key, load, why);
+    for (;; asked = now()) {
+        if (!engine_.allows(asked))
+            return load_while_away(key, load, {errc::unavailable, "the engine is away"});
         const std::uint64_t local_mark = copy_mark(key);
         const std::uint64_t event_mark = events_.mark(key);
-        auto entry = look(key, view_of(token));
-        if (!answered(entry)) {
-            why = entry.error();
-            return load_while_away(key, load, why);
-        }
+        auto entry = look(key, view_of(token), later(asked, options_.timeout));
+        if (!answered(entry)) return load_while_away(key, load, entry.error());
         if (!entry) return std::unexpected(std::move(entry.error()));
         const auto seen = read_entry(*entry);
         if (!seen) {
@@ -172,7 +203,7 @@ load_result cache_core::get(std::string_view key, const byte_loader& load) {
             if (other) return *std::move(other);
             continue;
         }
-        auto done = answer(key, view_of(token), *std::move(entry), local_mark, load, wanted);
+        auto done = answer(key, view_of(token), *std::move(entry), {asked, local_mark}, load);
         if (done) return *std::move(done);
         if (now() >= until) {
             return fail(errc::timed_out, fmt::format("'{}' was not loaded in time", key));
@@ -184,14 +215,13 @@ load_result cache_core::get(std::string_view key, const byte_loader& load) {
 }
 
 cache_core::step cache_core::answer(std::string_view key, std::string_view token, std::string entry,
-                                    std::uint64_t local_mark, const byte_loader& load,
-                                    age& wanted) {
+                                    const question& when, const byte_loader& load) {
     const auto seen = read_entry(entry);
     if (seen->kind == entry_kind::loading) {
         counted_.misses.fetch_add(1, std::memory_order_relaxed);
         return load_and_store(key, token, load, {});
     }
-    wanted = age_of(*seen);
+    const age wanted = age_of(*seen, when.asked);
     if (wanted != age::fresh) {
         return claim_and_load(key, token,
                               wanted == age::early ? claim_mode::early : claim_mode::stale, load);
@@ -199,9 +229,9 @@ cache_core::step cache_core::answer(std::string_view key, std::string_view token
     counted_.hits.fetch_add(1, std::memory_order_relaxed);
     std::uint32_t tag = 0;
     auto& warm = warm_slot(key, tag);
-    warm.store(tag, std::memory_order_relaxed);
+    if (warm.load(std::memory_order_relaxed) != tag) warm.store(tag, std::memory_order_relaxed);
     const bool absent = seen->kind == entry_kind::absent;
-    local_.put(key, seen->value, absent, now(), local_mark);
+    local_.put(key, seen->value, absent, when.asked, when.local_mark);
     if (absent) return load_result(std::nullopt);
     entry.erase(0, entry_header_bytes);
     return load_result(std::move(entry));
@@ -229,12 +259,12 @@ cache_core::step cache_core::wait_for_other(std::string_view key, std::string_vi
     return std::nullopt;
 }
 
-cache_core::age cache_core::age_of(const entry_view& seen) {
+cache_core::age cache_core::age_of(const entry_view& seen, time_point at) {
     const std::int64_t offset = server_offset_us_.load(std::memory_order_relaxed);
     if (offset == unknown_offset) return age::stale;  // the script knows, and tells its time
     using std::chrono::microseconds;
     const std::int64_t server_now =
-        std::chrono::duration_cast<microseconds>(now().time_since_epoch()).count() + offset;
+        std::chrono::duration_cast<microseconds>(at.time_since_epoch()).count() + offset;
     const std::int64_t left = seen.soft_us - server_now;
     if (left <= 0) return age::stale;
     const double lead = static_cast<double>(seen.took_us) * options_.early;
@@ -275,7 +305,9 @@ std::vector<load_result> cache_core::get_many(std::span<const std::string_view> 
         for (std::size_t n = 0; n < asked.size(); ++n) {
             if (!replies[n]) continue;
             const auto seen = read_entry(replies[n]->text());
-            if (!seen || seen->kind == entry_kind::loading || age_of(*seen) != age::fresh) continue;
+            if (!seen || seen->kind == entry_kind::loading || age_of(*seen, now()) != age::fresh) {
+                continue;
+            }
             counted_.hits.fetch_add(1, std::memory_order_relaxed);
             done[asked[n]] = true;
             if (seen->kind == entry_kind::value) all[asked[n]] = std::string(seen->value);
@@ -299,7 +331,7 @@ result<std::optional<peeked_bytes>> cache_core::peek(std::string_view key) {
                                                entries_.name_of(key)));
     }
     if (seen->kind == entry_kind::loading) return std::nullopt;
-    const bool stale = server_offset_us_ != unknown_offset && age_of(*seen) == age::stale;
+    const bool stale = server_offset_us_ != unknown_offset && age_of(*seen, now()) == age::stale;
     if (seen->kind == entry_kind::absent) return peeked_bytes{std::nullopt, stale};
     return peeked_bytes{std::string(seen->value), stale};
 }

@@ -60,20 +60,29 @@ private:
             refused_stores, waits, away_loads, away_refused, invalidations;
     };
     enum class age : std::uint8_t { fresh, early, stale };
+    /// What was known before a look: a copy of what it finds is as old as that.
+    struct question {
+        time_point asked;
+        std::uint64_t local_mark;
+    };
     /// What one look led to: an answer, or "look again".
     using step = std::optional<load_result>;
 
+    [[nodiscard]] result<void> check_options() const;
     [[nodiscard]] result<void> check(std::string_view key) const;
     [[nodiscard]] time_point now() const { return where_.engine()->time().now(); }
     [[nodiscard]] time_point give_up() const;
 
     void listen();
     void hear(const push_event& event);
+    [[nodiscard]] bool track();
+    void hear_change(const push_event& event);
     [[nodiscard]] std::uint64_t copy_mark(std::string_view key) const;
 
-    [[nodiscard]] result<std::string> look(std::string_view key, std::string_view token);
+    [[nodiscard]] result<std::string> look(std::string_view key, std::string_view token,
+                                           time_point give_up);
     [[nodiscard]] step answer(std::string_view key, std::string_view token, std::string entry,
-                              std::uint64_t local_mark, const byte_loader& load, age& wanted);
+                              const question& when, const byte_loader& load);
     [[nodiscard]] step claim_and_load(std::string_view key, std::string_view token, claim_mode mode,
                                       const byte_loader& load);
     [[nodiscard]] step wait_for_other(std::string_view key, std::string_view token,
@@ -89,7 +98,7 @@ private:
                                               const error& why);
     [[nodiscard]] bool refresh_in_background(std::string_view key, std::string_view token,
                                              const std::string& old);
-    [[nodiscard]] age age_of(const entry_view& seen);
+    [[nodiscard]] age age_of(const entry_view& seen, time_point at);
     void learn_time(std::int64_t server_us);
     [[nodiscard]] std::string changes_key() const;
     void handle_changes(const std::string& stream, const reply& list);
@@ -111,6 +120,7 @@ private:
     circuit_breaker source_;
     load_limit away_;
     pending_invalidations pending_;
+    const result<void> fit_;  ///< What is wrong with the options.
     counters counted_{};
 
     std::atomic<std::int64_t> server_offset_us_ = unknown_offset;
@@ -126,6 +136,10 @@ private:
     std::mutex listen_mutex_;
     time_point next_listen_{};
     std::unique_ptr<subscription> heard_;
+    std::unique_ptr<subscription> tracked_;
+    std::atomic<bool> tracking_ = false;
+    /// Copies that are older do not answer.
+    std::atomic<time_point::rep> tracked_since_ = time_point::min().time_since_epoch().count();
     /// Last, so that it ends first: its jobs use the members above.
     std::unique_ptr<background_loads> workers_;
 };

@@ -134,7 +134,9 @@ void cache_core::keep(std::string_view key, std::string_view token, const load_r
                            .fresh = fresh,
                            .life = fresh + (present ? options_.stale : duration::zero()),
                            .took = took};
-    const std::uint64_t local_mark = copy_mark(key);
+    // The server tells of this write too, and that would drop the copy: the next read makes one.
+    const bool told = tracking_.load(std::memory_order_relaxed);
+    const std::uint64_t local_mark = told ? UINT64_MAX : copy_mark(key);
     const auto kept = entries_.store(key, token, what, give_up());
     if (!answered(kept) || !kept) return;  // the lease runs out by itself
     learn_time(kept->server_us);

@@ -141,6 +141,7 @@ cache_statistics cache_core::statistics() const {
             .invalidations = read(counted_.invalidations),
             .local_bytes = local_.bytes(),
             .local_entries = local_.entries(),
+            .local_tracked = tracking_.load(std::memory_order_relaxed),
             .engine_opened = engine_.opened(),
             .source_opened = source_.opened(),
             .engine = engine_.state(at),

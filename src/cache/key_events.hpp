@@ -4,6 +4,7 @@
 #include <holdfast/clock.hpp>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -22,9 +23,7 @@ namespace holdfast::detail {
 class key_events {
 public:
     [[nodiscard]] std::uint64_t mark(std::string_view key) {
-        stripe& at = stripe_of(key);
-        const std::scoped_lock guard(at.mutex);
-        return at.mark;
+        return stripe_of(key).mark.load(std::memory_order_acquire);
     }
     void tell(std::string_view key) { tell(stripe_of(key)); }
     void tell_all() {
@@ -41,7 +40,7 @@ private:
     struct stripe {
         std::mutex mutex;
         std::condition_variable told;
-        std::uint64_t mark = 0;
+        std::atomic<std::uint64_t> mark = 0;  // changed under the mutex
     };
 
     static void tell(stripe& at) {

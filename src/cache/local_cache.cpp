@@ -119,6 +119,13 @@ void local_cache::clear() {
     }
 }
 
+void local_cache::refuse_fetched() {
+    for (shard& in : *shards_) {
+        const std::scoped_lock guard(in.mutex);
+        ++in.mark;
+    }
+}
+
 std::size_t local_cache::bytes() const {
     std::size_t sum = 0;
     for (const shard& in : *shards_) {

@@ -46,6 +46,8 @@ public:
 
     void erase(std::string_view key);
     void clear();
+    /// What is being fetched now is not kept.
+    void refuse_fetched();
 
     [[nodiscard]] std::size_t bytes() const;
     [[nodiscard]] std::size_t entries() const;

@@ -20,15 +20,6 @@ constexpr int most_loose = 32;
 constexpr std::string_view floor_entry = "-";
 constexpr int same_map_attempts = 4;
 
-std::uint64_t spread_hash(std::string_view text) {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const char c : text) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 1099511628211ULL;
-    }
-    return hash ^ (hash >> 32U);
-}
-
 std::uint64_t count_of(const reply& seen) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(seen.number(), 0));
 }
@@ -103,31 +94,31 @@ std::vector<board_entry> parse_record(std::string_view text) {
 
 segmented_board::segmented_board(command_access where, std::string name,
                                  const leaderboard_options& options)
-    : where_(std::move(where)), name_(std::move(name)), options_(options) {}
+    : where_(std::move(where)),
+      name_(name),
+      options_(options),
+      keys_{options.prefix, std::move(name)} {}
 
 time_point segmented_board::give_up() const {
     return later(where_.engine()->time().now(), options_.timeout);
 }
 
 std::string segmented_board::map_key() const {
-    return std::string(kept_key(options_.prefix, name_, kept::board_map).view());
+    return keys_.map();
 }
 
 std::string segmented_board::segment_key(std::string_view id, std::uint64_t version,
                                          std::string_view kind) const {
-    const std::string tag = fmt::format("{}#{}", name_, id);
-    const std::string suffix = std::to_string(version);
-    return std::string(kept_key(options_.prefix, tag, kind, suffix).view());
+    return keys_.segment(id, version, kind);
 }
 
 std::string segmented_board::partition_key(std::size_t partition, std::string_view kind) const {
-    const std::string tag = fmt::format("{}#p{}", name_, partition);
-    return std::string(kept_key(options_.prefix, tag, kind).view());
+    return keys_.partition(partition, kind);
 }
 
 std::string segmented_board::partition_key(const board_map& map, std::string_view member,
                                            std::string_view kind) const {
-    return partition_key(spread_hash(member) % map.partitions, kind);
+    return partition_key(board_partition(member, map.partitions), kind);
 }
 
 void segmented_board::remember(map_ptr map) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache/board.hpp"
+#include "cache/board_keys.hpp"
 #include "cache/board_map.hpp"
 
 #include <functional>
@@ -151,6 +152,7 @@ private:
     command_access where_;
     std::string name_;
     leaderboard_options options_;
+    board_keys keys_;
 
     std::mutex mutex_;
     map_ptr map_;               // under mutex_

@@ -28,6 +28,12 @@ result<reply> command_session::execute(const command& c, time_point give_up) {
 }
 
 // For engines that have no thread to be spared.
+result<std::unique_ptr<subscription>> command_engine::watch_keys(std::string_view /*prefix*/,
+                                                                 push_handler /*handler*/,
+                                                                 time_point /*give_up*/) {
+    return fail(errc::unsupported, "this engine does not tell which keys change");
+}
+
 bool command_engine::hear_pushes(const push_wait& /*wait*/) {
     return false;
 }

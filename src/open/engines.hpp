@@ -27,6 +27,7 @@ result<opened_engine> open_postgresql(const url& where, const client_options& op
 
 result<opened_engine> open_mysql(const url& where, const client_options& options);
 result<opened_engine> open_etcd(const url& where, const client_options& options);
+result<opened_engine> open_zookeeper(const url& where, const client_options& options);
 
 result<opened_engine> open_redis(const url& where, const client_options& options);
 

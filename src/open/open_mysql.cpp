@@ -23,50 +23,17 @@ namespace {
 
 using mysql::mysql_options;
 
-result<void> read_mysql_servers(url& rest, mysql_options& out) {
-    const auto socket = take_option(rest, "socket");
-    std::uint16_t port = mysql::server_address{}.port;
-    if (auto read = take_port(rest, port); !read) return read;
-    if (socket && (!rest.hosts.empty() || !socket->starts_with('/'))) {
-        return wrong_option("socket",
-                            "the path of a unix socket, such as /run/mysqld/mysqld.sock, in a "
-                            "URL that names no host");
-    }
-    if (socket) out.servers.push_back({*socket, port});
-    for (const url_host& at : rest.hosts) {
-        out.servers.push_back({at.name, at.port.value_or(port)});
-    }
-    constexpr std::size_t most_servers = 16;
-    if (!out.servers.empty() && out.servers.size() <= most_servers) return {};
-    return fail(errc::invalid_argument,
-                "engine URL: a mysql: URL names a server, as in mysql://db.example.com/app or "
-                "mysql:///app?socket=/run/mysqld/mysqld.sock");
-}
+constexpr server_words mysql_words{
+    .socket = "socket",
+    .socket_is =
+        "the path of a unix socket, such as /run/mysqld/mysqld.sock, in a URL that names "
+        "no host",
+    .usual_port = 3306,
+    .example =
+        "a mysql: URL names a server, as in mysql://db.example.com/app or "
+        "mysql:///app?socket=/run/mysqld/mysqld.sock"};
 
-// Without a password the library looks at MYSQL_PWD.
-result<void> read_mysql_password(url& rest, mysql_options& out) {
-    return take_credentials(rest, out.user, out.password);
-}
-
-result<void> read_mysql_tls(url& rest, mysql_options& out) {
-    constexpr std::array<std::string_view, 3> modes{"disable", "require", "verify-full"};
-    auto mode = take_tls_mode(rest, modes);
-    if (!mode) return std::unexpected(std::move(mode.error()));
-    out.sslmode = std::move(*mode);
-    if (auto file = take_option(rest, "ca_file")) out.ca_file = std::move(*file);
-    if (auto file = take_option(rest, "certificate_file")) out.certificate_file = std::move(*file);
-    if (auto file = take_option(rest, "key_file")) out.key_file = std::move(*file);
-    return {};
-}
-
-result<void> read_mysql_use(url& rest, mysql_options& out) {
-    auto read = take_connections(rest, out.connections);
-    if (read) read = take_mode(rest, out.session_locks);
-    if (read) read = take_switch(rest, "create", out.create);
-    if (read) read = take_time(rest, "statement_timeout", out.statement_timeout);
-    if (read) read = take_time(rest, "connect_timeout", out.connect_timeout);
-    return read;
-}
+constexpr std::array<std::string_view, 3> mysql_tls_modes{"disable", "require", "verify-full"};
 
 }  // namespace
 
@@ -88,9 +55,9 @@ result<mysql_options> read_mysql_url(const url& where) {
     if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     mysql_options out;
     url rest = where;
-    for (const auto part :
-         {read_mysql_servers, read_mysql_password, read_mysql_tls, read_mysql_use}) {
-        if (auto read = part(rest, out); !read) return std::unexpected(std::move(read.error()));
+    // Without a password the library looks at MYSQL_PWD.
+    if (auto read = take_common(rest, mysql_words, mysql_tls_modes, out); !read) {
+        return std::unexpected(std::move(read.error()));
     }
     auto database = database_of(rest);
     if (!database) return std::unexpected(std::move(database.error()));

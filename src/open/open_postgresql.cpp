@@ -23,57 +23,27 @@ namespace {
 
 using postgresql::postgresql_options;
 
-constexpr std::uint16_t usual_port = 5432;
+constexpr server_words postgresql_words{
+    .socket = "host",
+    .socket_is =
+        "the directory of a unix socket, such as /run/postgresql, in a URL that names no "
+        "other host",
+    .usual_port = 5432,
+    .example =
+        "a postgresql: URL names a server, as in postgresql://db.example.com/app or "
+        "postgresql:///app?host=/run/postgresql"};
 
-result<void> read_servers(url& rest, postgresql_options& out) {
-    const auto socket = take_option(rest, "host");
-    std::uint16_t port = usual_port;
-    if (auto read = take_port(rest, port); !read) return read;
-    if (socket && (!rest.hosts.empty() || !socket->starts_with('/'))) {
-        return wrong_option("host",
-                            "the directory of a unix socket, such as /run/postgresql, in a "
-                            "URL that names no other host");
-    }
-    if (socket) out.servers.push_back({*socket, port});
-    for (const url_host& at : rest.hosts) {
-        out.servers.push_back({at.name, at.port.value_or(port)});
-    }
-    constexpr std::size_t most_servers = 16;
-    if (!out.servers.empty() && out.servers.size() <= most_servers) return {};
-    return fail(errc::invalid_argument,
-                "engine URL: a postgresql: URL names a server, as in "
-                "postgresql://db.example.com/app or postgresql:///app?host=/run/postgresql");
-}
+constexpr std::array<std::string_view, 4> tls_modes{"disable", "require", "verify-ca",
+                                                    "verify-full"};
 
 // Without a password libpq looks at PGPASSWORD and ~/.pgpass.
-result<void> read_password(url& rest, postgresql_options& out) {
-    return take_credentials(rest, out.user, out.password);
-}
-
-result<void> read_tls(url& rest, postgresql_options& out) {
-    constexpr std::array<std::string_view, 4> modes{"disable", "require", "verify-ca",
-                                                    "verify-full"};
-    auto mode = take_tls_mode(rest, modes);
-    if (!mode) return std::unexpected(std::move(mode.error()));
-    out.sslmode = std::move(*mode);
-    if (auto file = take_option(rest, "ca_file")) out.ca_file = std::move(*file);
-    if (auto file = take_option(rest, "certificate_file")) out.certificate_file = std::move(*file);
-    if (auto file = take_option(rest, "key_file")) out.key_file = std::move(*file);
-    return {};
-}
-
-result<void> read_use(url& rest, postgresql_options& out) {
+result<void> read_options(url& rest, postgresql_options& out) {
     if (auto text = take_option(rest, "schema")) out.schema = std::move(*text);
     if (const auto text = take_option(rest, "pooler")) {
         if (*text != "session") return wrong_option("pooler", "session");
         out.pooler_keeps_session = true;
     }
-    auto read = take_connections(rest, out.connections);
-    if (read) read = take_mode(rest, out.session_locks);
-    if (read) read = take_switch(rest, "create", out.create);
-    if (read) read = take_time(rest, "statement_timeout", out.statement_timeout);
-    if (read) read = take_time(rest, "connect_timeout", out.connect_timeout);
-    return read;
+    return take_common(rest, postgresql_words, tls_modes, out);
 }
 
 }  // namespace
@@ -89,9 +59,7 @@ result<postgresql_options> read_postgresql_url(const url& where) {
     if (auto fit = only_options(where, known); !fit) return std::unexpected(std::move(fit.error()));
     postgresql_options out;
     url rest = where;
-    for (const auto part : {read_servers, read_password, read_tls, read_use}) {
-        if (auto read = part(rest, out); !read) return std::unexpected(std::move(read.error()));
-    }
+    if (auto read = read_options(rest, out); !read) return std::unexpected(std::move(read.error()));
     auto database = database_of(rest);
     if (!database) return std::unexpected(std::move(database.error()));
     out.database = std::move(*database);

@@ -24,15 +24,23 @@ bool read_number(const std::string& text, std::size_t least, std::size_t most, s
     return problem == std::errc{} && rest == end && out >= least && out <= most;
 }
 
-result<void> take_port(url& rest, std::uint16_t& out) {
+result<std::vector<named_server>> take_servers(url& rest, const server_words& words) {
+    const auto socket = take_option(rest, words.socket);
+    std::size_t port = words.usual_port;
     const auto text = take_option(rest, "port");
-    if (!text) return {};
-    std::size_t number = 0;
-    if (!read_number(*text, 1, 65535, number)) {
+    if (text && !read_number(*text, 1, 65535, port)) {
         return wrong_option("port", "a number from 1 to 65535");
     }
-    out = static_cast<std::uint16_t>(number);
-    return {};
+    if (socket && (!rest.hosts.empty() || !socket->starts_with('/'))) {
+        return wrong_option(words.socket, words.socket_is);
+    }
+    std::vector<named_server> found;
+    const auto usual = static_cast<std::uint16_t>(port);
+    if (socket) found.push_back({*socket, usual});
+    for (const url_host& at : rest.hosts) found.push_back({at.name, at.port.value_or(usual)});
+    constexpr std::size_t most_servers = 16;
+    if (!found.empty() && found.size() <= most_servers) return found;
+    return fail(errc::invalid_argument, fmt::format("engine URL: {}", words.example));
 }
 
 result<void> take_credentials(url& rest, std::string& user, std::string& password) {

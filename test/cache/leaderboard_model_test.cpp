@@ -4,16 +4,20 @@
 // die between two steps, and a few processes with maps of different age. BOARD_OPERATIONS plays
 // more.
 #include "cache/board_map.hpp"
+#include "cache/mutated_engine.hpp"
 #include "driver/memory/memory_engine.hpp"
 
 #include <holdfast/leaderboard.hpp>
 #include <holdfast/virtual_clock.hpp>
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <map>
 
 namespace holdfast::test {
@@ -134,9 +138,13 @@ int operations() {
     return given == nullptr ? 20'000 : std::atoi(given);  // NOLINT(cert-err34-c): a tester's number
 }
 
+constexpr script_bug no_board_bug{"none", "\x01", ""};
+
 class board_duel {
 public:
-    board_duel(std::size_t split_at, std::uint32_t seed) : chance_(seed) {
+    board_duel(std::size_t split_at, std::uint32_t seed, const script_bug& bug = no_board_bug)
+        : engine_(std::make_shared<mutated_engine>(make_memory_engine({.time = &time_}), bug)),
+          chance_(seed) {
         for (int i = 0; i < 3; ++i) {
             engines_.push_back(std::make_shared<dying_engine>(engine_));
             boards_.emplace_back(
@@ -146,8 +154,9 @@ public:
         }
     }
 
-    void play(int count) {
-        for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    void play(
+        int count, const std::function<bool()>& over = [] { return testing::Test::HasFailure(); }) {
+        for (int i = 0; i < count && !over(); ++i) {
             time_.advance(std::chrono::microseconds(1));
             step();
             if (i % 2500 == 2499) compare_all();
@@ -155,6 +164,8 @@ public:
         compare_all();
         segments = any().tend()->segments;
     }
+
+    [[nodiscard]] int bugs_met() const { return engine_->used(); }
 
     /// How many there were in the end.
     std::size_t segments = 0;
@@ -252,7 +263,7 @@ private:
     }
 
     virtual_clock time_;
-    std::shared_ptr<command_engine> engine_ = make_memory_engine({.time = &time_});
+    std::shared_ptr<mutated_engine> engine_;
     std::vector<std::shared_ptr<dying_engine>> engines_;
     std::vector<leaderboard> boards_;
     board_model model_;
@@ -274,6 +285,43 @@ TEST(leaderboard_model, writers_that_die_between_two_steps_leave_nothing_wrong) 
     duel.deaths = true;
     duel.play(operations());
 }
+
+class board_bugs_test : public testing::TestWithParam<script_bug> {};
+
+// By a duel on one sorted set, or on segments with writers that die.
+TEST_P(board_bugs_test, are_found) {
+    testing::TestPartResultArray seen;
+    int met = 0;
+    for (const std::size_t split_at : {0U, 100U}) {
+        const testing::ScopedFakeTestPartResultReporter listen(
+            testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &seen);
+        board_duel duel(split_at, 4, GetParam());
+        duel.deaths = split_at > 0;
+        try {
+            duel.play(5000, [&] { return seen.size() > 0; });
+        } catch (const std::exception& e) {
+            ADD_FAILURE() << e.what();
+        }
+        met += duel.bugs_met();
+    }
+    EXPECT_GT(seen.size(), 0);
+    EXPECT_GT(met, 0) << "no script has the text that it replaces";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, board_bugs_test,
+    testing::Values(
+        script_bug{"who_comes_last_stands_higher",
+                   "9007199254740991 - seconds_and_rest[1] * 1000000 - seconds_and_rest[2]",
+                   "seconds_and_rest[1] * 1000000 + seconds_and_rest[2]"},
+        script_bug{"best_takes_a_worse_score", "how == 'best' and score and score >= given",
+                   "false"},
+        script_bug{"old_entry_stays", "local gone = redis.call('ZREM', players, entry)",
+                   "local gone = 0"},
+        script_bug{"different_scores_stay", "redis.call('ZREM', scores, plain(score))", ""},
+        script_bug{"a_segment_comes_back", "if redis.call('EXISTS', KEYS[1]) == 0 then return -1",
+                   "if false then return -1"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(board_map, is_read_as_it_was_written) {
     detail::board_map map{.version = 7, .partitions = 16, .moving = {}, .segments = {}};

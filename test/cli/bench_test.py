@@ -80,8 +80,9 @@ class Bench(Case):
         self.assertEqual([of for _, of in steps], sorted(of for _, of in steps))
         self.assertEqual(steps[-1][1], len(steps))
 
-    def expect_ratio(self, figure):
-        self.assertEqual(set(figure["reference"]) - {"server_cpu_us"}, {"name", "per_second"})
+    def expect_ratio(self, figure, *more):
+        self.assertEqual(set(figure["reference"]) - {"server_cpu_us"},
+                         {"name", "per_second", *more})
         self.assertGreater(figure["per_second"], 0)
         self.assertGreater(figure["reference"]["per_second"], 0)
         rounds = figure["ratio_rounds"]
@@ -216,6 +217,40 @@ class Bench(Case):
             self.assertGreater(one["value_bytes"], 0)
         self.assertLess(found[2]["value_bytes"], 64)
         self.assertGreater(found[1]["per_second"], found[2]["per_second"])
+
+    def test_cache_measures_hits_and_a_cold_miss_of_two_trips(self):
+        found = self.figures("cache", "--threads", "2", "--keys", "10", "--seconds", "1",
+                             "--rounds", "1")
+        self.assertEqual([one["bench"] for one in found],
+                         ["cache hit", "cache hit in the process", "cache cold miss"])
+        for one in found:
+            self.expect_ratio(one, "client_cpu_us", "p99_us")
+            self.assertGreater(one["p99_ratio"], 0)
+        hit, local, miss = found
+        self.assertAlmostEqual(hit["commands_per_op"], 1, delta=0.05)
+        self.assertGreater(hit["server_cpu_ratio"], 0)
+        self.assertLess(local["commands_per_op"], 0.01)
+        self.assertGreater(local["ratio"], 5)
+        self.assertAlmostEqual(miss["commands_per_op"], 2, delta=0.05)
+
+    def test_cache_is_measured_on_memory_too(self):
+        found = self.figures("cache", "--engine", "memory:", "--threads", "1", "--seconds", "1",
+                             "--rounds", "1")
+        self.assertEqual(len(found), 3)
+        self.assertNotIn("server_cpu_ratio", found[0])
+
+    def test_board_measures_exact_ranks_and_leaves_nothing_behind(self):
+        server = Redis()
+        self.addCleanup(server.close)
+        one, segmented = self.figures(
+            "board", "--engine", server.url, "--players", "1001", "--segmented", "2003",
+            "--segments", "7", "--threads", "2", "--seconds", "1", "--rounds", "1")
+        self.assertEqual((one["bench"], segmented["bench"]),
+                         ("board rank", "board rank, 2003 players in 7 segments"))
+        for figure in (one, segmented):
+            self.expect_ratio(figure, "client_cpu_us", "p99_us")
+            self.assertGreater(figure["server_cpu_ratio"], 0)
+        self.assertEqual(server.cli("KEYS", "bench:board:*").stdout.split(), [])
 
     def test_limit_leaves_nothing_for_ever_on_a_server_that_is_not_its_own(self):
         server = Redis()
@@ -354,6 +389,7 @@ class Bench(Case):
                 (("limit", "--tasks", "2"), "--tasks: a rate limiter has no call"),
                 (("limit", "--kind", "mutex"), "--kind: a limit is no lock"),
                 (("limit", "--hold", "1s"), "--hold: what is taken from a limit is not held"),
+                (("board", "--engine", "memory:"), "boards of this size are measured on a server"),
                 (("limit", "--engine", "redlock:"), "a quorum keeps locks and no rate limits")):
             with self.subTest(words):
                 self.expect_misuse(holdfast("bench", *words), why)

@@ -93,6 +93,8 @@ class CommandLine(Case):
                             ("help_bench_keeper", ["bench", "keeper", "--help"]),
                             ("help_bench_handoff", ["bench", "handoff", "--help"]),
                             ("help_bench_limit", ["bench", "limit", "--help"]),
+                            ("help_bench_cache", ["bench", "cache", "--help"]),
+                            ("help_bench_board", ["bench", "board", "--help"]),
                             ("help_bench_raw", ["bench", "raw", "--help"]),
                             ("help_bench_tasks", ["bench", "tasks", "--help"])):
             with self.subTest(name):
@@ -256,7 +258,7 @@ class CommandLine(Case):
     def test_a_line_without_a_command_is_misuse(self):
         self.expect_misuse(holdfast(), "name a command")
         self.expect_misuse(holdfast("bench"),
-                           "name a command: locks, keeper, handoff, limit, raw")
+                           "name a command: locks, keeper, handoff, limit, cache, board, raw")
         self.expect_misuse(holdfast("completion", "fish"), "no command 'fish'; it has bash, zsh")
 
     def test_a_bad_value_is_answered_with_what_would_be_right(self):

@@ -76,6 +76,20 @@ class Doctor(Case):
         self.assertEqual(found["persistence"]["level"], "note")
         self.assertIn("everysec", found["persistence"]["text"])
 
+    def test_caches_are_examined_by_a_sample_of_the_keys(self):
+        server = self.server("--appendonly", "yes", "--appendfsync", "always")
+        server.cli("SET", "n:1", "hc1v", "PX", "600000")
+        server.cli("SET", "n:big", "hc1v")
+        server.cli("SETRANGE", "n:big", str(1 << 20), "x")
+        server.cli("SET", "another:1", "not ours, and need not expire")
+        server.cli("ZADD", "board:{game}:4:board_players", "1", "a")
+        said = self.examine(server.url, SUCCESS)
+        self.assertRegex(said["cache"]["text"], r"^2 of \d+ sampled keys are entries of caches; \d")
+        self.assertIn("1 of 2 sampled entries are larger than 1 MiB; 'n:big' has 1048577 bytes",
+                      said["big values"]["text"])
+        self.assertRegex(said["missing expiry"]["text"],
+                         r"^2 of \d+ sampled keys should expire and do not")
+
     def test_a_replica_is_no_place_for_locks(self):
         master = self.server()
         replica = self.server("--replicaof", "127.0.0.1", str(master.port))

@@ -55,6 +55,9 @@ class FamilyOnRedis(Case):
                 self.expect(self.ask("board", "rm", name, "bob", *words), SUCCESS)
                 self.expect(self.ask("board", "rm", name, "bob", *words), FAILURE)
         self.expect_one_sentence(self.ask("board", "top", "x", "--season", "a/b"), USAGE, "season")
+        for score in ("x", "1x", "inf", ""):
+            self.expect_misuse(self.ask("board", "add", "x", "ann", score),
+                               f"SCORE: '{score}' is no number; say 12 or -3.5")
 
     def test_channel_publishes_and_listens(self):
         (sent,) = self.json_of("channel", "publish", "orders", "one", "--reliable")

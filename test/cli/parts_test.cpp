@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of the command line that only decide: no engine, no process, no clock.
+#include "commands/doctor/cache_facts.hpp"
 #include "commands/lock/lease_changes.hpp"
 #include "commands/lock/lease_text.hpp"
 #include "commands/top/frame.hpp"
@@ -264,6 +265,44 @@ TEST(display_width, fits_text_to_a_column_without_cutting_a_wide_character_in_tw
 TEST(display_width, breaks_lines_at_blanks) {
     EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
     EXPECT_EQ(wrapped("longer-than-that is", 6, 0), "longer-than-that\nis");
+}
+
+TEST(cache_sample, says_what_is_big_what_lasts_and_how_many_reads_hit) {
+    key_sample sample;
+    EXPECT_TRUE(judge_sample(sample, 0.1, "here").empty());
+    sample.add({.name = "plain"});
+    EXPECT_TRUE(judge_sample(sample, 0.1, "here").empty());
+    sample.add({.name = "n:1", .is_entry = true, .size = key_sample::big_entry});
+    auto found = judge_sample(sample, 0.934, "here");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].weight, finding::level::good);
+    EXPECT_EQ(found[0].text,
+              "1 of 2 sampled keys are entries of caches; 93 % of the server's reads find their "
+              "key");
+    sample.add({.name = "n:2", .is_entry = true, .size = key_sample::big_entry + 1});
+    sample.add({.name = "n:3", .lasts = true, .is_entry = true, .size = 9 * key_sample::big_entry});
+    sample.add({.name = "b", .is_board = true, .size = key_sample::wide_board + 1});
+    found = judge_sample(sample, 0.2, "here");
+    ASSERT_EQ(found.size(), 4U);
+    EXPECT_EQ(found[0].weight, finding::level::note);
+    EXPECT_THAT(found[1].text, HasSubstr("2 of 3 sampled entries are larger than 1 MiB; 'n:3'"));
+    EXPECT_THAT(found[2].text, HasSubstr("'b' has 10000001 players"));
+    EXPECT_THAT(found[3].text, HasSubstr("1 of 5 sampled keys should expire and do not; one is"));
+}
+
+TEST(cache_sample, the_share_of_hits_is_known_after_the_first_read) {
+    EXPECT_FALSE(hit_ratio({}));
+    EXPECT_FALSE(hit_ratio({{"keyspace_hits", "0"}, {"keyspace_misses", "0"}}));
+    EXPECT_DOUBLE_EQ(hit_ratio({{"keyspace_hits", "30"}, {"keyspace_misses", "10"}}).value_or(0),
+                     0.75);
+}
+
+TEST(top_frame, shows_the_share_of_hits_where_it_is_known) {
+    const terminal plain;
+    top_view view;
+    EXPECT_THAT(draw(view, {100, 24}, plain)[1], testing::Not(HasSubstr("hits")));
+    view.rates.hits = 0.987;
+    EXPECT_THAT(draw(view, {100, 24}, plain)[1], HasSubstr("   hits 99 %"));
 }
 
 TEST(top_frame, keeps_its_columns_with_names_of_any_script) {

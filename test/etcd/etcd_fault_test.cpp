@@ -23,11 +23,13 @@ std::vector<std::string> keys_of(const std::string& name) {
 
 /// Ends the lease of an owner's entry, as the server does when it is not renewed.
 void end_lease_of(const lock_name& name, const owner_token& owner) {
-    const auto fields = shared_etcd().ctl(
-        {"get", "-w", "fields",
-         fmt::format("holdfast/{}/{}", name.value(), std::string(owner.value()))});
-    for (const std::string& line : fields) {
-        if (!line.starts_with("\"Lease\"")) continue;
+    bool is_its_own = false;
+    for (const std::string& line :
+         shared_etcd().ctl({"get", "-w", "fields", "--prefix", "holdfast/" + name.value() + "/"})) {
+        if (line.starts_with("\"Value\"")) {
+            is_its_own = line.find(owner.value()) != std::string::npos;
+        }
+        if (!is_its_own || !line.starts_with("\"Lease\"")) continue;
         const auto id = std::stoll(line.substr(line.find(':') + 1));
         shared_etcd().ctl({"lease", "revoke", fmt::format("{:x}", id)});
         return;
@@ -190,6 +192,23 @@ TEST(etcd_faults, a_watch_of_what_was_compacted_ends_and_says_so) {
     }));
     wait_for("the end of the watch", [&] { return over.load(); });
     client->close();
+}
+
+// With a key for each owner etcd's index, and each look into the queue, would grow for ever.
+TEST(etcd_faults, all_that_find_a_name_free_use_the_same_key_and_the_same_lease) {
+    etcd_store store;
+    const lock_name job = name_of("one key");
+    const std::vector<std::string> only{"holdfast/one key/0"};
+    const auto leases = [] { return shared_etcd().ctl({"lease", "list"}).size(); };
+    std::size_t first = 0;
+    for (int i = 0; i < 5; ++i) {
+        const owner_token owner = new_owner();
+        ASSERT_TRUE(is_granted(store.acquire(job, owner)));
+        EXPECT_EQ(keys_of("one key"), only);
+        ASSERT_TRUE(store.release(job, owner));
+        if (i == 0) first = leases();
+    }
+    EXPECT_EQ(leases(), first);
 }
 
 TEST(etcd_faults, one_release_wakes_one_of_many_waiters) {

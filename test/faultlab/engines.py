@@ -9,56 +9,10 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from etcd_servers import EtcdCluster
+from engine import Engine
+from etcd_engine import Etcd
 from servers import Server, wait_until
 from sql_servers import MariadbServer, PostgresServer
-
-
-class Engine:
-    """What a nemesis needs to know of an engine."""
-
-    name = ""
-    quarantine_ms = 0    # nothing is granted for so long after a restart or a promotion
-    served = True        # there are servers
-    proxied = True       # workers can be cut off by proxies of their own
-    one_process = False  # all contenders are threads of one
-    disk = False         # a full disk matters to it
-    parts = False        # a part of its servers can be cut off from the others
-    redis = True         # its servers, if there are some, speak Redis commands
-
-    def __init__(self, ground):
-        self.ground = ground
-        self.servers = self.start()
-
-    def start(self):
-        raise NotImplementedError
-
-    def url(self, addresses):
-        """For a worker that finds the servers at these addresses."""
-        raise NotImplementedError
-
-    def around(self, words):  # how a worker with these words is started
-        return words
-
-    def victims(self):
-        """The servers that a fault strikes: as many as the engine says it survives, or one."""
-        return self.servers[:1]
-
-    def settled(self):
-        """Whether it has got over the last fault, so that the next one meets it whole."""
-        return all(server.command("PING").startswith(b"+PONG") for server in self.servers)
-
-    def keys_left(self):
-        """Locks and lines that are still stored."""
-        left = 0
-        for server in self.servers:
-            for key in server.command("KEYS", "*").split(b"\r\n"):
-                left += key.startswith((b"lock:", b"{lock:"))
-        return left
-
-    def close(self):
-        for server in self.servers:
-            server.close()
 
 
 class Memory(Engine):
@@ -135,6 +89,48 @@ class Postgresql(Engine):
 
     def keys_left(self):
         return sum(int(self.servers[0].sql(query)[0]) for query in (self.held, self.line))
+
+
+class ReplicatedPostgresql(Postgresql):
+    """A PostgreSQL server and a replica, for which each commit waits. A replica that is not waited
+    for may have missed the last grants: to promote that one is outside of the promise."""
+
+    name = "postgresql, replica"
+
+    def start(self):
+        primary = PostgresServer(self.ground)
+        self.servers = [primary, PostgresServer(self.ground, primary)]
+        primary.wait_for_replica("*")
+        wait_until("a replica that is waited for", self.settled)
+        return self.servers
+
+    def url(self, addresses):
+        return super().url([",".join(addresses)])
+
+    def victims(self):
+        """The primary."""
+        return [server for server in self.servers if server.is_primary()][:1]
+
+    def settled(self):
+        in_step = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+        with contextlib.suppress(OSError):
+            return [one.sql(in_step) for one in self.victims()] == [["1"]]
+        return False
+
+    def fail_over(self):
+        """The primary dies, its replica takes its place, and then is followed by it."""
+        old = self.victims()[0]
+        new = next(server for server in self.servers if server is not old)
+        old.kill()
+        new.wait_for_replica("")
+        new.sql("SELECT pg_promote()")
+        old.follow(new)
+        new.wait_for_replica("*")
+        wait_until("a replica that is waited for", self.settled)
+
+    def keys_left(self):
+        primary = self.victims()[0]
+        return sum(int(primary.sql(query)[0]) for query in (self.held, self.line))
 
 
 class Mysql(Postgresql):
@@ -385,49 +381,6 @@ class Cluster(Engine):
         wait_until("a whole cluster", self.settled, 60)
 
 
-class Etcd(Engine):
-    """Three members, of which one may fail: now the leader, now another."""
-
-    name = "etcd"
-    redis = False
-    parts = True
-    quarantine_ms = 2000  # a dead holder's lease ends a second late, and is extended by an election
-
-    def start(self):
-        places = [self.ground.main] * 3
-        if self.ground.parted:
-            places[0] = self.ground.struck()
-        self._cluster, self._strikes = EtcdCluster(places), 0
-        wait_until("a leader", self._cluster.healthy)
-        return self._cluster.members
-
-    def url(self, addresses):
-        return f"etcd://{','.join(addresses)}?connect_timeout=500ms"
-
-    def victims(self):
-        leader = self._cluster.leader()
-        self._strikes += 1
-        if self._strikes % 2 == 1:
-            return [leader]
-        return [next(one for one in self.servers if one is not leader)]
-
-    def lead(self):
-        """Makes the member that a partition cuts off the leader."""
-        self._cluster.lead(self.servers[0])
-
-    def restart_each(self):
-        for one in self.servers:
-            one.kill()
-            one.start()
-            wait_until("a whole cluster", self._cluster.healthy)
-
-    def settled(self):
-        return self._cluster.healthy()
-
-    def keys_left(self):
-        return len(self._cluster.keys("holdfast/"))
-
-
 class RedisPy(Redis):
     """redis-py's lock on one server: to see that the lab finds violations where there are some."""
 
@@ -435,5 +388,6 @@ class RedisPy(Redis):
     disk = False
 
 
-ENGINES = [Memory, Sqlite, SqliteContainers, Postgresql, Mysql, Redis, QuarantinedRedis, Sentinel,
-           TrustingSentinel, WarySentinel, Cluster, Redlock, Etcd, RedisPy]
+ENGINES = [Memory, Sqlite, SqliteContainers, Postgresql, ReplicatedPostgresql, Mysql, Redis,
+           QuarantinedRedis, Sentinel, TrustingSentinel, WarySentinel, Cluster, Redlock, Etcd,
+           RedisPy]

@@ -117,11 +117,40 @@ class PostgresServer(SqlServer):
         found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
         return str(found[-1]) if found else name
 
+    def __init__(self, ground, follows=None):
+        self._follows = follows
+        super().__init__(ground)
+
     def initialize(self):
+        if self._follows:
+            self._copy(self._follows)
+            return
         self.run(self.program("initdb"), "-D", f"{self.directory}/data", "-A", "trust", "-U",
                  "postgres", "--no-sync", "--locale=C", "-E", "UTF8")
         with open(f"{self.directory}/data/pg_hba.conf", "a", encoding="ascii") as rules:
-            rules.write("host all all 0.0.0.0/0 trust\n")
+            rules.write("host all,replication all 0.0.0.0/0 trust\n")
+
+    def _copy(self, primary):
+        """Becomes a replica of this server, which sends it all that it commits."""
+        self.run(self.program("pg_basebackup"), "-D", f"{self.directory}/data", "-h",
+                 primary.directory, "-p", str(primary.port), "-U", "postgres", "-R", "-X",
+                 "stream", "-c", "fast", "--no-sync")
+
+    def follow(self, primary):
+        """Starts anew as a replica of this server."""
+        shutil.rmtree(f"{self.directory}/data", ignore_errors=True)
+        self._copy(primary)
+        self.start()
+
+    def wait_for_replica(self, whose):
+        """A commit is told once a replica has it; or not any more, if `whose` is empty."""
+        self.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{whose}'")
+        self.sql("SELECT pg_reload_conf()")
+
+    def is_primary(self):
+        with contextlib.suppress(OSError):
+            return self.sql("SELECT pg_is_in_recovery()") == ["f"]
+        return False
 
     def words(self):
         return [self.program("postgres"), "-D", f"{self.directory}/data", "-c",

@@ -56,12 +56,6 @@ TEST(mysql_trouble, the_password_may_come_from_a_file) {
     EXPECT_EQ(trouble_at(url).detail, "it was granted");
 }
 
-TEST(mysql_trouble, a_database_that_is_not_there_is_told) {
-    const error why = trouble_at(shared_mariadb().url("nowhere"));
-    EXPECT_EQ(why.code, errc::invalid_argument);
-    EXPECT_THAT(why.detail, HasSubstr("the server has no such database"));
-}
-
 TEST(mysql_trouble, a_user_who_may_not_create_tables_is_told_what_to_do) {
     mariadb_server& server = shared_mariadb();
     server.sql(
@@ -79,23 +73,6 @@ TEST(mysql_trouble, a_user_who_may_not_create_tables_is_told_what_to_do) {
 
     server.sql("GRANT INSERT, UPDATE, DELETE ON rights.* TO poor@'%'");
     EXPECT_EQ(trouble_at(url).detail, "it was granted");
-}
-
-TEST(mysql_trouble, tables_of_another_version_are_refused) {
-    mariadb_server& server = shared_mariadb();
-    server.sql("CREATE DATABASE versions");
-    ASSERT_EQ(trouble_at(server.url("versions")).detail, "it was granted");
-    server.sql("UPDATE holdfast_meta SET version = 99", "versions");
-    const error why = trouble_at(server.url("versions"));
-    EXPECT_EQ(why.code, errc::unsupported);
-    EXPECT_THAT(why.detail, HasSubstr("its tables are of version 99"));
-}
-
-TEST(mysql_trouble, tables_are_not_made_where_the_url_forbids_it) {
-    shared_mariadb().sql("CREATE DATABASE bare");
-    const error why = trouble_at(shared_mariadb().url("bare") + "?create=off");
-    EXPECT_EQ(why.code, errc::unavailable);
-    EXPECT_THAT(why.detail, HasSubstr("create=off"));
 }
 
 TEST(mysql_trouble, a_replica_is_told_and_passed_over_if_another_server_is_named) {

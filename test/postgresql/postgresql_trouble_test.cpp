@@ -58,12 +58,6 @@ TEST(postgresql_trouble, the_password_may_come_from_a_file) {
     EXPECT_EQ(trouble_at(url).detail, "it was granted");
 }
 
-TEST(postgresql_trouble, a_database_that_is_not_there_is_told) {
-    const error why = trouble_at(shared_postgres().url("nowhere"));
-    EXPECT_EQ(why.code, errc::invalid_argument);
-    EXPECT_THAT(why.detail, HasSubstr("the server has no such database"));
-}
-
 TEST(postgresql_trouble, a_user_who_may_not_create_tables_is_told_what_to_do) {
     postgres_server& server = shared_postgres();
     server.sql("CREATE DATABASE rights");
@@ -81,23 +75,6 @@ TEST(postgresql_trouble, a_user_who_may_not_create_tables_is_told_what_to_do) {
     server.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO poor",
                "rights");
     EXPECT_EQ(trouble_at(url).detail, "it was granted");
-}
-
-TEST(postgresql_trouble, tables_of_another_version_are_refused) {
-    postgres_server& server = shared_postgres();
-    server.sql("CREATE DATABASE versions");
-    ASSERT_EQ(trouble_at(server.url("versions")).detail, "it was granted");
-    server.sql("UPDATE holdfast_meta SET version = 99", "versions");
-    const error why = trouble_at(server.url("versions"));
-    EXPECT_EQ(why.code, errc::unsupported);
-    EXPECT_THAT(why.detail, HasSubstr("its tables are of version 99"));
-}
-
-TEST(postgresql_trouble, tables_are_not_made_where_the_url_forbids_it) {
-    shared_postgres().sql("CREATE DATABASE bare");
-    const error why = trouble_at(shared_postgres().url("bare") + "?create=off");
-    EXPECT_EQ(why.code, errc::unavailable);
-    EXPECT_THAT(why.detail, HasSubstr("create=off"));
 }
 
 TEST(postgresql_trouble, a_server_that_can_only_be_read_is_told) {

@@ -4,31 +4,14 @@
 // operator new in this program.
 #include <holdfast/redis/redis.hpp>
 
+#include "support/allocation_count.hpp"
 #include "support/redis_server.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-void* operator new(std::size_t size) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    if (void* p = std::malloc(size)) return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-    std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-    std::free(p);
-}
 
 namespace holdfast {
 namespace {
@@ -50,9 +33,9 @@ TEST(redis_allocation, a_lone_caller_allocates_nothing_per_command) {
     auto engine = open_redis(server.url()).value();
     int wrong = 0;
     work(*engine, "k", 100, wrong);
-    const long before = allocations.load();
+    const long before = test::allocations();
     work(*engine, "k", 1000, wrong);
-    EXPECT_EQ(allocations.load() - before, 0);
+    EXPECT_EQ(test::allocations() - before, 0);
     EXPECT_EQ(wrong, 0);
 }
 
@@ -78,12 +61,12 @@ TEST(redis_allocation, many_callers_allocate_nothing_per_command) {
         });
     }
     while (ready < count) std::this_thread::yield();
-    const long before = allocations.load();
+    const long before = test::allocations();
     go = true;
     go.notify_all();
     while (finished < count) std::this_thread::yield();
     // Buffers that grow with the largest batch so far are allowed; 28,800 commands went by.
-    EXPECT_LE(allocations.load() - before, 16);
+    EXPECT_LE(test::allocations() - before, 16);
     leave = true;
     leave.notify_all();
     for (auto& t : threads) t.join();

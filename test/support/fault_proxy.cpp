@@ -60,6 +60,7 @@ struct link {
     std::deque<chunk> to_client{};
     std::size_t held = 0;       // bytes in to_client
     std::size_t allowance = 0;  // bytes of replies that a cut still lets through
+    bool answered = true;       // the server spoke last, or nobody has yet
     bool holed = false;         // bytes were swallowed: the stream cannot go on
     bool stalled = false;       // what the client says is kept until it is let go
     bool client_ended = false;  // it has sent its FIN
@@ -149,6 +150,7 @@ public:
     std::atomic<std::size_t> open{0};
     std::atomic<std::uint64_t> bytes_to_server{0};
     std::atomic<std::uint64_t> bytes_from_server{0};
+    std::atomic<std::uint64_t> trips{0};
 
 private:
     void ring() const {
@@ -293,6 +295,7 @@ void fault_proxy::loop::read_client(link& l) {
         l.client_ended = true;
         return;
     }
+    if (std::exchange(l.answered, false)) ++trips;
     if (now_.what == mode::black_hole) {
         l.holed = true;
     } else {
@@ -311,6 +314,7 @@ void fault_proxy::loop::read_server(link& l) {
         return;
     }
     bytes_from_server += static_cast<std::uint64_t>(got);
+    l.answered = true;
     if (l.client < 0) return;
     if (!carries(now_.what)) {
         l.holed = true;
@@ -397,6 +401,9 @@ std::uint64_t fault_proxy::bytes_to_server() const {
 }
 std::uint64_t fault_proxy::bytes_from_server() const {
     return loop_->bytes_from_server;
+}
+std::uint64_t fault_proxy::trips() const {
+    return loop_->trips;
 }
 
 }  // namespace holdfast::test

@@ -44,6 +44,9 @@ public:
     /// How many bytes reached the server, and how many were taken from it.
     [[nodiscard]] std::uint64_t bytes_to_server() const;
     [[nodiscard]] std::uint64_t bytes_from_server() const;
+    /// How many round trips there were: how often a client spoke, counted once until the server
+    /// has said something to it.
+    [[nodiscard]] std::uint64_t trips() const;
 
 private:
     class loop;

@@ -15,8 +15,8 @@ LEASES = (*BASE, "src/command", "src/lease")
 LIBRARY = (*LEASES, "src/lease/commands", "src/lease/ordered", "src/lease/quorum",
            "src/lease/sessions", "src/lease/tables", "src/cache", "src/driver/etcd",
            "src/driver/memory", "src/driver/mysql", "src/driver/postgresql", "src/driver/redis",
-           "src/driver/sqlite", "src/keyed", "src/lock", "src/net", "src/open", "src/process",
-           "src/push", "src/resp", "src/tasks", "src/traffic")
+           "src/driver/sqlite", "src/driver/zookeeper", "src/keyed", "src/lock", "src/net",
+           "src/open", "src/process", "src/push", "src/resp", "src/tasks", "src/traffic")
 LAYERS = {
     "include": (),
     "src/core": (),
@@ -29,6 +29,7 @@ LAYERS = {
     "src/lease/tables": LEASES,
     "src/lease/ordered": BASE,
     "src/driver/etcd": (*BASE, "src/driver/memory", "src/keyed", "src/lease/ordered"),
+    "src/driver/zookeeper": (*BASE, "src/lease/ordered"),
     "src/driver/memory": BASE,
     "src/driver/redis": BASE,
     "src/driver/sqlite": (*BASE, "src/driver/memory", "src/keyed", "src/lease/tables"),
@@ -66,6 +67,7 @@ OUTSIDE = {
     "lualib.h": ("src/driver/memory",),
     "luajit": ("src/driver/memory",),
     "openssl/": ("src/driver/redis", "src/net"),
+    "zookeeper/": ("src/driver/zookeeper", "apps/holdfast"),
     "sqlite3.h": ("src/driver/sqlite", "apps/holdfast"),
 }
 

@@ -106,6 +106,14 @@ public:
                                                                           push_handler handler,
                                                                           time_point give_up) = 0;
 
+    /// Tells which keys change: each key that begins with `prefix` and is written, deleted, expired
+    /// or evicted by anybody is the payload of a message. A `gap` is told at once when the server
+    /// cannot be heard any more, and again when it can: forget what was known of the keys.
+    /// Errors: as subscribe(); unsupported, if the engine cannot tell.
+    [[nodiscard]] virtual result<std::unique_ptr<subscription>> watch_keys(std::string_view prefix,
+                                                                           push_handler handler,
+                                                                           time_point give_up);
+
     /// For a thread that waits for a push: receives pushes on this thread, and calls the handlers
     /// of all subscriptions here, until it is over or `until` has come. This saves the waiter a
     /// wake-up by the engine's own thread, which is half of the cost of a handoff.

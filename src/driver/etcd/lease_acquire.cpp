@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::etcd {
@@ -23,19 +24,36 @@ constexpr int most_attempts = 4;
 
 constexpr duration poll_every = 1s;
 
+// The last part of the key of one that found the queue empty: the same for all, because there is
+// only one at a time. Who waits, or shares, has its owner there. With a key for each owner, etcd
+// would keep one more in its index with each acquire until it is compacted, and walk over all of
+// them each time that it looks into the queue.
+constexpr std::string_view first_in_queue = "0";
+
 duration ttl_of_lease(const etcd_lease& lease) {
     return std::chrono::seconds(lease.ttl_s);
 }
 
+// A tenth more than the owner needs, so that the next owner in that tenth need not renew it.
+std::int64_t with_reserve(std::int64_t ttl_s) {
+    return ttl_s + ttl_s / 10;
+}
+
 }  // namespace
 
-auto lease_core::lend(core_ptr self, std::int64_t ttl_s, time_point give_up) -> later<lent_lease> {
+auto lease_core::lend(core_ptr self, std::int64_t ttl_s, spare_lease spares, time_point give_up)
+    -> later<lent_lease> {
     const time_point before = self->now();
-    if (const auto spare = self->pool_.take(ttl_s, before)) {
-        lent_lease lent{*spare, self->client_->keep_alive(spare->id, give_up)};
+    if (const auto spare = self->pool_.take(with_reserve(ttl_s), before)) {
+        lent_lease lent{*spare, {}};
+        const bool lasts = spare->ends - before >= std::chrono::seconds(ttl_s);
+        if (spares == spare_lease::renewed || !lasts) {
+            lent.renewal = self->client_->keep_alive(spare->id, give_up);
+        }
         co_return lent;
     }
-    pending<called<wire::LeaseGrantResponse>> asked = self->client_->grant(ttl_s, give_up);
+    pending<called<wire::LeaseGrantResponse>> asked =
+        self->client_->grant(with_reserve(ttl_s), give_up);
     called<wire::LeaseGrantResponse> said = co_await asked;
     if (!said.value) {
         // No name was touched: a lease that was granted without our knowing ends by itself.
@@ -131,11 +149,13 @@ auto lease_core::join_once(core_ptr self, ask::acquire asked, time_point give_up
     -> later<std::optional<lease_reply>> {
     const place at = standing_book::of(asked.name, asked.owner);
     const time_point since = self->now();
-    later<lent_lease> lending = lend(self, whole_seconds(asked.ttl), give_up);
+    later<lent_lease> lending =
+        lend(self, whole_seconds(asked.ttl), spare_lease::as_it_is, give_up);
     result<lent_lease> lent = co_await lending;
     if (!lent) co_return std::unexpected(std::move(lent.error()));
 
     standing mine{.entry = self->new_entry(asked), .lease = lent->lease};
+    mine.entry.key = self->keys_.entry(asked.name.value(), first_in_queue);
     const ordered::key_range queue = self->keys_.queue(asked.name.value());
     wire::TxnRequest take;
     *take.add_compare() = nothing_in(queue);
@@ -164,12 +184,13 @@ auto lease_core::join_once(core_ptr self, ask::acquire asked, time_point give_up
         static_cast<std::uint64_t>(said.value->header().revision());
     mine.doubtful = said.doubt;
     mine.holds = true;
-    mine.lease.ends = since + ttl_of_lease(mine.lease);
+    if (lent->renewal) mine.lease.ends = since + ttl_of_lease(mine.lease);
     self->book_.put(at, mine, since);
     pending<kept> confirming = confirm(*lent);
     const kept is = co_await confirming;
     if (is == kept::yes) {
-        co_return lease_reply(answer::granted{mine.entry.fence(), ttl_of_lease(mine.lease)});
+        const duration left = std::min(mine.lease.ends - since, ttl_of_lease(mine.lease));
+        co_return lease_reply(answer::granted{mine.entry.fence(), left});
     }
     self->book_.update(at, [](standing& one) { one.doubtful = true; });
     if (is == kept::unknown) {
@@ -210,7 +231,8 @@ auto lease_core::join_others(core_ptr self, ask::acquire asked, seen_queue seen,
         co_return fail(errc::busy, fmt::format("the queue for '{}' is full: {} wait",
                                                asked.name.value(), waiting));
     }
-    later<lent_lease> lending = lend(self, room ? ttl_s : std::min(ttl_s, place_s), give_up);
+    later<lent_lease> lending =
+        lend(self, room ? ttl_s : std::min(ttl_s, place_s), spare_lease::renewed, give_up);
     result<lent_lease> second = co_await lending;
     if (!second) co_return std::unexpected(std::move(second.error()));
     later<std::optional<lease_reply>> standing_in =

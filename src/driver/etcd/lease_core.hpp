@@ -84,7 +84,11 @@ private:
     };
     enum class kept : std::uint8_t { yes, gone, unknown };
 
-    static later<lent_lease> lend(core_ptr self, std::int64_t ttl_s, time_point give_up);
+    /// Whether a lease that was left over is renewed even if it lasts for the whole ttl.
+    enum class spare_lease : std::uint8_t { as_it_is, renewed };
+
+    static later<lent_lease> lend(core_ptr self, std::int64_t ttl_s, spare_lease spares,
+                                  time_point give_up);
     static pending<kept> confirm(lent_lease lent);
     static later<seen_queue> read_queue(core_ptr self, lock_name name, time_point give_up);
     [[nodiscard]] seen_queue queue_in(const wire::RangeResponse& range, const lock_name& name,

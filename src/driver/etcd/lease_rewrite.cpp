@@ -35,7 +35,7 @@ auto lease_core::rewrite(core_ptr self, lock_name name, standing mine, std::int6
         const bool moves = ttl_s > mine.lease.ttl_s;
         lent_lease lent{mine.lease, {}};
         if (moves) {
-            later<lent_lease> lending = lend(self, ttl_s, give_up);
+            later<lent_lease> lending = lend(self, ttl_s, spare_lease::renewed, give_up);
             result<lent_lease> other = co_await lending;
             if (!other) co_return std::unexpected(std::move(other.error()));
             lent = std::move(*other);

@@ -25,6 +25,7 @@ constexpr std::size_t most_places = 32;
 bool is_quick(sentence what) {
     switch (what) {
         case sentence::take:
+        case sentence::take_gate:
         case sentence::extend:
         case sentence::release_free: return true;
         default: return false;

@@ -55,11 +55,17 @@ ON DUPLICATE KEY UPDATE
     holdfast_names.expires =
         IF(crowd = 0 AND owner = ?2, GREATEST(expires, {now} + ?3), expires))";
 
+// Takes a name whose gate is free. Reads and writes one row.
+constexpr std::string_view take_gate = R"(
+UPDATE holdfast_names
+SET fence = {tell}(GREATEST(top + 1, {began})), top = fence + ?4, owner = ?2,
+    expires = {began} + ?3, since = {began}, process = ?5, listener = ?6
+WHERE name = ?1 AND crowd = 0 AND expires <= {began})";
+
 // Ends the owner's lease, if nobody else is there. The gate stays, free.
 constexpr std::string_view release_free = R"(
-UPDATE holdfast_names
-SET owner = '', fence = 0, expires = 0, since = 0, process = 0, listener = 0
-WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
+UPDATE holdfast_names SET owner = '', expires = 0
+WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {began})";
 
 // Nobody before a waiter has to be looked for: every process wakes the next in line.
 constexpr std::string_view look = R"(
@@ -114,14 +120,15 @@ constexpr std::string_view introduce = R"(
 INSERT INTO holdfast_clients (id, host, pid, program, seen) VALUES (?1, ?2, ?3, ?4, {now})
 ON DUPLICATE KEY UPDATE seen = VALUES(seen))";
 
-// Deletes what is free after ?1 up to ?2. A gate whose fence was not noted is left to the next
-// time.
+// Deletes what is free after ?1 up to ?2, and was not taken within ?3. A gate whose fence was not
+// noted is left to the next time.
 constexpr std::string_view sweep_free = R"(
 UPDATE holdfast_meta SET floor =
     GREATEST(floor, COALESCE((SELECT MAX(n.top) FROM holdfast_names n
-        WHERE n.name > ?1 AND n.name <= ?2 AND n.crowd = 0 AND n.expires <= {now}), 0));
+        WHERE n.name > ?1 AND n.name <= ?2 AND n.crowd = 0 AND n.expires <= {now}
+            AND ABS({now} - n.top) >= ?3), 0));
 DELETE FROM holdfast_names
-WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now}
+WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now} AND ABS({now} - top) >= ?3
     AND top <= (SELECT m.floor FROM holdfast_meta m))";
 
 constexpr std::string_view put_note = R"(
@@ -134,12 +141,19 @@ DELETE FROM holdfast_notes WHERE until < {now};
 DELETE FROM holdfast_handoffs WHERE sent < {now} - 60000000)";
 
 constexpr std::array own{
-    own_text{sentence::take, take},           own_text{sentence::release_free, release_free},
-    own_text{sentence::look, look},           own_text{sentence::gate, gate},
-    own_text{sentence::put_gate, put_gate},   own_text{sentence::drop_gate, drop_gate},
-    own_text{sentence::put_party, put_party}, own_text{sentence::tell_other, tell_other},
-    own_text{sentence::introduce, introduce}, own_text{sentence::sweep_free, sweep_free},
-    own_text{sentence::put_note, put_note},   own_text{sentence::forget_notes, forget_notes},
+    own_text{sentence::take, take},
+    own_text{sentence::take_gate, take_gate},
+    own_text{sentence::release_free, release_free},
+    own_text{sentence::look, look},
+    own_text{sentence::gate, gate},
+    own_text{sentence::put_gate, put_gate},
+    own_text{sentence::drop_gate, drop_gate},
+    own_text{sentence::put_party, put_party},
+    own_text{sentence::tell_other, tell_other},
+    own_text{sentence::introduce, introduce},
+    own_text{sentence::sweep_free, sweep_free},
+    own_text{sentence::put_note, put_note},
+    own_text{sentence::forget_notes, forget_notes},
 };
 
 }  // namespace
@@ -147,6 +161,7 @@ constexpr std::array own{
 const sql::dialect& mysql_dialect() {
     static constexpr sql::dialect words{
         .now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+        .began = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
         .tell = "LAST_INSERT_ID",
         .name_type = "VARBINARY(512)",
         .by_key = " ENGINE = InnoDB, DEFAULT CHARACTER SET utf8mb4",

@@ -50,10 +50,8 @@ result<void> check_tables(mysql_link& link, const mysql_options& options, time_p
     }
     const int version = found->value_or(0);
     if (version == sql::schema_version) return {};
-    return fail(errc::unsupported,
-                fmt::format("{}: its tables are of version {}, and this program knows version {} "
-                            "only: use programs of one version, or another database",
-                            link.label(), version, sql::schema_version));
+    return fail(errc::unsupported, fmt::format("{}: {}", link.label(),
+                                               sql::version_refusal(version, "another database")));
 }
 
 }  // namespace holdfast::mysql

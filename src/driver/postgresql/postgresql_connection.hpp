@@ -54,6 +54,7 @@ private:
         sql::call* asks = nullptr;
     };
 
+    [[nodiscard]] result<void> plan_for_keys();
     [[nodiscard]] bool send(sql::sentence what, std::span<const sql::value> values,
                             sql::call* asks);
     [[nodiscard]] bool prepare(sql::sentence what, std::span<const sql::value> values);

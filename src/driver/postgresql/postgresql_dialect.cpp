@@ -4,8 +4,9 @@
 // a name is locked by whatever changes it, and the full way begins by locking it. Whoever has it
 // may read and write the parties of that name; nobody else does.
 //
-// The clock is the server's time of day. It is read after the lock was taken, or is the earlier for
-// it, which is the safe side: a lease that is over seems not to be yet.
+// The clock is the server's time of day. A statement by itself reads it when it begins, before it
+// waits for a lock, which is the safe side: a lease that is over seems not to be yet. The full way
+// reads it when it has the lock.
 //
 // A server's time of day may be set back, and fences must not follow. So a gate stays when it is
 // free, with the largest fence it has given, until it is swept; and sweeping notes the largest
@@ -26,7 +27,7 @@ constexpr std::string_view take = R"(
 INSERT INTO holdfast_names AS n
     (name, owner, fence, top, expires, since, process, listener, crowd)
 SELECT ?1, ?2, g.first, g.first + ?4, m.moment + ?3, m.moment, ?5, ?6, 0
-FROM (SELECT {now} AS moment, floor FROM holdfast_meta) m,
+FROM (SELECT {began} AS moment, floor FROM holdfast_meta) m,
     LATERAL (SELECT greatest(m.moment, m.floor + 1) AS first) g
 ON CONFLICT (name) DO UPDATE SET
     fence = CASE WHEN n.owner = ?2 AND n.expires > excluded.since THEN n.fence
@@ -40,11 +41,19 @@ ON CONFLICT (name) DO UPDATE SET
 WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2)
 RETURNING fence)";
 
+// Takes a name whose gate is free. Reads and writes one row, which saves a third of what `take`
+// costs: its fences go on from the gate's own, whatever the floor is.
+constexpr std::string_view take_gate = R"(
+UPDATE holdfast_names
+SET owner = ?2, fence = greatest(top + 1, {began}), top = greatest(top + 1, {began}) + ?4,
+    expires = {began} + ?3, since = {began}, process = ?5, listener = ?6
+WHERE name = ?1 AND crowd = 0 AND expires <= {began}
+RETURNING fence)";
+
 // Ends the owner's lease, if nobody else is there. The gate stays, free.
 constexpr std::string_view release_free = R"(
-UPDATE holdfast_names
-SET owner = '', fence = 0, expires = 0, since = 0, process = 0, listener = 0
-WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
+UPDATE holdfast_names SET owner = '', expires = 0
+WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {began})";
 
 // Nobody before a waiter has to be looked for: every process wakes the next in the queue.
 constexpr std::string_view look = R"(
@@ -71,11 +80,13 @@ WHERE EXISTS (SELECT 1 FROM gone))";
 constexpr std::string_view tell_other =
     "SELECT pg_notify('holdfast_' || ?1::text || '_' || ?2::text, ?3)";
 
-// Deletes what is free after ?1 up to ?2. What somebody works on is left to the next time.
+// Deletes what is free after ?1 up to ?2, and was not taken within ?3. What somebody works on is
+// left to the next time.
 constexpr std::string_view sweep_free = R"(
 WITH over AS (
     SELECT name FROM holdfast_names
     WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now}
+        AND abs({now} - top) >= ?3
     ORDER BY name FOR UPDATE SKIP LOCKED),
 gone AS (
     DELETE FROM holdfast_names n USING over WHERE n.name = over.name RETURNING n.top)
@@ -84,6 +95,7 @@ WHERE EXISTS (SELECT 1 FROM gone))";
 
 constexpr std::array own{
     own_text{sentence::take, take},
+    own_text{sentence::take_gate, take_gate},
     own_text{sentence::release_free, release_free},
     own_text{sentence::look, look},
     own_text{sentence::gate, gate},
@@ -96,7 +108,9 @@ constexpr std::array own{
 
 const sql::dialect& postgresql_dialect() {
     static constexpr sql::dialect words{
-        .now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+        // extract() would compute with decimal digits.
+        .now = "(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
+        .began = "(date_part('epoch', statement_timestamp()) * 1000000)::bigint",
         .tell = "",
         .name_type = "TEXT COLLATE \"C\"",
         // Room for a new version of a row on the page of the old one.

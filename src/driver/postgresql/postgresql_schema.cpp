@@ -52,9 +52,8 @@ result<void> check_tables(postgresql_link& link, const postgresql_options& optio
     const int version = found->value_or(0);
     if (version == sql::schema_version) return {};
     return fail(errc::unsupported,
-                fmt::format("{}: its tables are of version {}, and this program knows version {} "
-                            "only: use programs of one version, or another schema (schema=)",
-                            link.label(), version, sql::schema_version));
+                fmt::format("{}: {}", link.label(),
+                            sql::version_refusal(version, "another schema (schema=)")));
 }
 
 }  // namespace holdfast::postgresql

@@ -56,6 +56,15 @@ public:
         if (ours()) return core_->subscribe(channel, scope, std::move(handler), give_up);
         return refused();
     }
+    result<std::unique_ptr<subscription>> watch_keys(std::string_view prefix, push_handler handler,
+                                                     time_point give_up) override {
+        if (!ours()) return refused();
+        if constexpr (requires { core_->watch_keys(prefix, std::move(handler), give_up); }) {
+            return core_->watch_keys(prefix, std::move(handler), give_up);
+        } else {
+            return redis_engine::watch_keys(prefix, std::move(handler), give_up);
+        }
+    }
     bool hear_pushes(const push_wait& wait) override {
         if constexpr (requires { core_->hear_pushes(wait); }) {
             if (ours()) return core_->hear_pushes(wait);

@@ -117,6 +117,12 @@ public:
         return server_.subscribe(channel, channel_scope::global, std::move(handler), give_up);
     }
 
+    result<std::unique_ptr<subscription>> watch_keys(std::string_view prefix, push_handler handler,
+                                                     time_point give_up) {
+        start();
+        return server_.watch_keys(prefix, std::move(handler), give_up);
+    }
+
     /// This server refused a write: connections as old as that are not used again.
     void leave(time_point seen) {
         server_.retire_before(seen);

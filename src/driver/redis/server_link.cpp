@@ -15,6 +15,7 @@
 
 #include "driver/redis/earlier_try.hpp"
 #include "driver/redis/encode.hpp"
+#include "runtime/fork_watch.hpp"
 
 #include <array>
 
@@ -25,6 +26,34 @@ bool says_noscript(const result<reply>& answer) {
     return answer && answer->is_error() && answer->text().starts_with("NOSCRIPT");
 }
 
+// What Redis calls the channel of the changes that it tracks.
+constexpr std::string_view changes_channel = "__redis__:invalidate";
+
+/// A subscriber of its own, which ends with it.
+class key_watch final : public subscription {
+public:
+    key_watch(std::shared_ptr<subscriber> by, std::unique_ptr<subscription> heard)
+        : by_(std::move(by)), heard_(std::move(heard)) {}
+    key_watch(const key_watch&) = delete;
+    key_watch& operator=(const key_watch&) = delete;
+    ~key_watch() override {
+        if (generation_ == detail::fork_generation()) {
+            heard_.reset();
+            by_->stop();
+            return;
+        }
+        // A child of fork(): the thread does not exist there, so nothing may wait for it.
+        static_cast<void>(heard_.release());
+        // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): no memory for that ends the child
+        new std::shared_ptr<subscriber>(std::move(by_));
+    }
+
+private:
+    std::shared_ptr<subscriber> by_;
+    std::unique_ptr<subscription> heard_;
+    unsigned generation_ = detail::fork_generation();
+};
+
 bool may_repeat(const command& c, const result<reply>& answer, bool lost) {
     if (answer) return false;
     if (answer.error().code == errc::outcome_unknown) return c.again == repeat::idempotent;
@@ -34,18 +63,23 @@ bool may_repeat(const command& c, const result<reply>& answer, bool lost) {
 }  // namespace
 
 server_link::server_link(profile p, server_locator where, clock& time, entropy& chance)
-    : profile_(std::move(p)), time_(time), counts_(std::make_shared<counters>()) {
+    : profile_(std::move(p)),
+      where_(std::move(where)),
+      time_(time),
+      chance_(chance),
+      counts_(std::make_shared<counters>()) {
     for (std::size_t i = 0; i < profile_.options.connections; ++i) {
-        links_.push_back(std::make_unique<link>(profile_, where, time, chance, *counts_));
+        links_.push_back(std::make_unique<link>(profile_, where_, time, chance, *counts_));
     }
-    sessions_ = std::make_shared<session_pool>(profile_, where, time, counts_);
-    subscriber_ = std::make_shared<subscriber>(profile_, where, time, chance, counts_);
+    sessions_ = std::make_shared<session_pool>(profile_, where_, time, counts_);
+    subscriber_ = std::make_shared<subscriber>(profile_, where_, time, chance, counts_);
     subscriber_->on_message([this] {
         for (const auto& one : links_) one->heard_push();
     });
 }
 
 server_link::~server_link() {
+    for (const auto& one : watchers()) one->stop();
     subscriber_->stop();
 }
 
@@ -195,6 +229,7 @@ void server_link::retire_before(time_point moment, const server_address* spared)
     for (const auto& one : links_) one->retire_before(moment, spared);
     sessions_->retire_before(moment, spared);
     subscriber_->renew(spared);
+    for (const auto& one : watchers()) one->renew(spared);
 }
 
 // EVALSHA becomes EVAL: a script that is not known would be found out by EXEC only, when the rest
@@ -255,6 +290,31 @@ result<std::unique_ptr<subscription>> server_link::subscribe(std::string_view ch
                                                              push_handler handler,
                                                              time_point give_up) {
     return subscriber_->subscribe(channel, scope, std::move(handler), give_up);
+}
+
+result<std::unique_ptr<subscription>> server_link::watch_keys(std::string_view prefix,
+                                                              push_handler handler,
+                                                              time_point give_up) {
+    profile own = profile_;
+    own.tracked_prefix = prefix;
+    auto by = std::make_shared<subscriber>(own, where_, time_, chance_, counts_);
+    auto heard = by->subscribe(changes_channel, channel_scope::global, std::move(handler), give_up);
+    if (!heard) return heard;
+    {
+        const std::scoped_lock guard(mutex_);
+        std::erase_if(watchers_, [](const auto& one) { return one.expired(); });
+        watchers_.push_back(by);
+    }
+    return std::make_unique<key_watch>(std::move(by), std::move(*heard));
+}
+
+std::vector<std::shared_ptr<subscriber>> server_link::watchers() {
+    const std::scoped_lock guard(mutex_);
+    std::vector<std::shared_ptr<subscriber>> all;
+    for (const auto& one : watchers_) {
+        if (auto there = one.lock()) all.push_back(std::move(there));
+    }
+    return all;
 }
 
 void server_link::read(redis_statistics& out) const {

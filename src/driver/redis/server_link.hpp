@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ public:
                                                                   channel_scope scope,
                                                                   push_handler handler,
                                                                   time_point give_up);
+    [[nodiscard]] result<std::unique_ptr<subscription>> watch_keys(std::string_view prefix,
+                                                                   push_handler handler,
+                                                                   time_point give_up);
     [[nodiscard]] subscriber& subscriptions() noexcept { return *subscriber_; }
 
     /// exchange() in two halves, so that one thread can ask several servers at once.
@@ -71,13 +75,19 @@ private:
                         time_point give_up);
     void load_script(const command& c, result<reply>& answer, time_point give_up);
 
+    [[nodiscard]] std::vector<std::shared_ptr<subscriber>> watchers();
+
     const profile profile_;
+    const server_locator where_;
     clock& time_;
+    entropy& chance_;
     std::shared_ptr<counters> counts_;
     std::vector<std::unique_ptr<link>> links_;
     std::atomic<std::size_t> turn_{0};
     std::shared_ptr<session_pool> sessions_;
     std::shared_ptr<subscriber> subscriber_;
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<subscriber>> watchers_;  ///< Under mutex_; a connection for each.
 };
 
 }  // namespace holdfast::redis

@@ -45,6 +45,10 @@ public:
                                                     time_point give_up) {
         return server_.subscribe(channel, channel_scope::global, std::move(handler), give_up);
     }
+    result<std::unique_ptr<subscription>> watch_keys(std::string_view prefix, push_handler handler,
+                                                     time_point give_up) {
+        return server_.watch_keys(prefix, std::move(handler), give_up);
+    }
     [[nodiscard]] bool hear_pushes(const push_wait& wait) {
         return server_.subscriptions().attend(wait);
     }

@@ -113,7 +113,8 @@ result<std::unique_ptr<subscription>> subscriber::subscribe(std::string_view cha
         }
         if (found->second.confirmed) return made;
         const time_point now = time_.now();
-        const bool refused = problem_code_ == errc::denied && !problem_.empty();
+        const bool refused = !problem_.empty() &&
+                             (problem_code_ == errc::denied || problem_code_ == errc::unsupported);
         if (now >= give_up || stopping_ || refused) {
             const errc code = problem_.empty() ? errc::timed_out : problem_code_;
             const std::string why = problem_.empty() ? "no confirmation in time" : problem_;
@@ -207,6 +208,9 @@ void subscriber::dispatch(const reply& pushed) {
             return one == k && t.confirmed && !asked_.contains(k);
         });
     }
+    if (what == "message" && profile_.tracked_prefix && parts[2].type() != reply::kind::string) {
+        return deliver_changes(parts[1].text(), parts[2]);
+    }
     if (what == "message") deliver({scope, parts[1].text(), parts[2].text()});
 }
 
@@ -222,6 +226,27 @@ void subscriber::deliver(const published& message) {
     if (message_) message_();
     const push_event event{push_event::kind::message, message.channel, message.text};
     for (const auto& one : *who) one->tell(event);
+}
+
+// Nothing in the place of keys: all of them (FLUSHALL).
+void subscriber::deliver_changes(const std::string& channel, const reply& keys) {
+    if (keys.type() != reply::kind::array) return tell_gap();
+    for (const reply& one : keys.elements()) {
+        deliver({channel_scope::global, channel, one.text()});
+    }
+}
+
+void subscriber::tell_gap() {
+    std::vector<std::pair<std::string, std::shared_ptr<const listeners>>> all;
+    {
+        const lock held(mutex_);
+        for (const auto& [k, t] : topics_) {
+            if (t.heard) all.emplace_back(k.channel, t.told);
+        }
+    }
+    for (const auto& [channel, who] : all) {
+        for (const auto& one : *who) one->tell({push_event::kind::gap, channel, {}});
+    }
 }
 
 void subscriber::forget_moved(const std::function<bool(const key&, const topic&)>& which) {

@@ -27,6 +27,9 @@
 /// is any subscription beside that caller's it keeps the reading: between two callers nobody reads,
 /// and the other one would be told of a message 100 ms late.
 ///
+/// With a tracked prefix (profile) it hears of changes of keys on one channel of the server's, and
+/// tells of a gap also when the connection breaks.
+///
 /// After a break it connects again, subscribes to everything again, and then tells every handler
 /// that had been heard of before: there was a gap.
 namespace holdfast::redis {
@@ -129,6 +132,8 @@ private:
     [[nodiscard]] bool read_replies(std::string_view bytes);
     void dispatch(const reply& pushed);
     void deliver(const published& message);
+    void deliver_changes(const std::string& channel, const reply& keys);
+    void tell_gap();
     void confirm(const key& k);
     void forget_moved(const std::function<bool(const key&, const topic&)>& which);
     void lose(std::string reason);

@@ -95,14 +95,17 @@ bool subscriber::reconnect() {
 }
 
 void subscriber::lose(std::string reason) {
-    const lock held(mutex_);
-    up_ = false;
-    for (auto& [k, t] : topics_) t.confirmed = false;
-    problem_ = fmt::format("redis {}: {}", to_string(connection_->address()), reason);
-    problem_code_ = errc::unavailable;
-    connection_.reset();
-    counts_->disconnects.add();
-    counts_->open_connections.take();
+    {
+        const lock held(mutex_);
+        up_ = false;
+        for (auto& [k, t] : topics_) t.confirmed = false;
+        problem_ = fmt::format("redis {}: {}", to_string(connection_->address()), reason);
+        problem_code_ = errc::unavailable;
+        connection_.reset();
+        counts_->disconnects.add();
+        counts_->open_connections.take();
+    }
+    if (profile_.tracked_prefix) tell_gap();
 }
 
 void subscriber::listen() {

@@ -51,7 +51,7 @@ error refused(const reply& answer, bool login) {
 }
 
 bool is_courtesy(const std::vector<std::string>& words, const reply& answer) {
-    if (words[0] == "CLIENT") return true;
+    if (words[0] == "CLIENT") return words[1] != "TRACKING";
     return words[0] == "PING" && answer.text().starts_with("NOPERM");
 }
 
@@ -79,6 +79,20 @@ greeting opening(const profile& p) {
     return g;
 }
 
+// Redis sends a connection of RESP2 what it tracks if the connection names itself as the one to
+// redirect to, and is subscribed to the channel of these messages. So tracking begins and ends with
+// the connection that hears of it: no other one has to be watched.
+result<greeting> tracking(const wire& made, const std::string& prefix) {
+    const std::string& id = made.known_as().id;
+    if (id.empty()) {
+        return fail(errc::unsupported, "CLIENT TRACKING: the server does not tell client ids");
+    }
+    greeting g;
+    g.add({"CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST"});
+    if (!prefix.empty()) g.words.back().insert(g.words.back().end(), {"PREFIX", prefix});
+    return g;
+}
+
 result<void> say(wire& to, const greeting& g, const profile& p, time_point deadline, clock& time,
                  const patience& go_on) {
     std::vector<reply> answers(g.words.size());
@@ -90,6 +104,7 @@ result<void> say(wire& to, const greeting& g, const profile& p, time_point deadl
         if (answers[i].is_error()) {
             if (is_courtesy(words, answers[i])) continue;
             error e = refused(answers[i], words[0] == "AUTH");
+            if (words[0] == "CLIENT") e.code = errc::unsupported;
             e.detail = fmt::format("handshake: {}: {}", words[0], e.detail);
             return std::unexpected(std::move(e));
         }
@@ -135,6 +150,13 @@ result<std::unique_ptr<wire>> wire::open(const server_address& address, const pr
     if (!p.expected_role.empty() && !p.options.on_connect_commands.empty()) {
         const greeting own{.words = p.options.on_connect_commands, .own = 0};
         if (auto done = say(*made, own, p, deadline, time, go_on); !done) {
+            return explain(done.error());
+        }
+    }
+    if (p.tracked_prefix) {
+        const auto words = tracking(*made, *p.tracked_prefix);
+        if (!words) return explain(words.error());
+        if (auto done = say(*made, *words, p, deadline, time, go_on); !done) {
             return explain(done.error());
         }
     }

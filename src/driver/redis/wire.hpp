@@ -7,6 +7,7 @@
 #include <holdfast/redis/redis.hpp>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct profile {
     redis_options options;
     std::shared_ptr<tls_context> tls;  ///< Null without TLS.
     std::string expected_role;         ///< "master": verified by ROLE at every connect. Empty: any.
+    /// A subscriber's alone: the server tells it of changes of the keys with this prefix.
+    std::optional<std::string> tracked_prefix{};
 };
 
 /// Thread safety: as transport.

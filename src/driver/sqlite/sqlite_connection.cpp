@@ -60,6 +60,7 @@ void bind(sqlite3_stmt* statement, std::span<const sql::value> values) {
 
 sql::dialect sqlite_dialect() {
     return {.now = "holdfast_now()",
+            .began = "holdfast_now()",
             .tell = "holdfast_tell",
             .name_type = "TEXT COLLATE BINARY",
             .by_key = " WITHOUT ROWID"};

@@ -65,6 +65,8 @@ void read_line(std::string_view word, std::string_view rest, queue_entry& entry)
     if (word == "pid" && read_number(rest, number)) entry.who.pid = number;
     if (word == "program") entry.who.program = rest;
     if (word == "note") entry.note = rest;
+    if (word == "made") read_number(rest, entry.made);
+    if (word == "ttl" && read_number(rest, number)) entry.ttl = std::chrono::milliseconds(number);
     if (word == "since" && read_number(rest, number)) {
         entry.since = wall_time(
             std::chrono::duration_cast<wall_time::duration>(std::chrono::milliseconds(number)));
@@ -83,6 +85,10 @@ std::string entry_text(const queue_entry& entry) {
         line("since",
              std::chrono::duration_cast<std::chrono::milliseconds>(entry.since->time_since_epoch())
                  .count());
+    }
+    if (entry.made != 0) line("made", entry.made);
+    if (entry.ttl != duration::zero()) {
+        line("ttl", std::chrono::ceil<std::chrono::milliseconds>(entry.ttl).count());
     }
     if (!entry.who.host.empty()) line("host", one_line(entry.who.host));
     if (entry.who.pid != 0) line("pid", entry.who.pid);

@@ -13,6 +13,8 @@
 ///     owner 6f1d…            32 hex digits
 ///     mode permit 2 of 5     or: exclusive, shared
 ///     since 1700000000000    milliseconds since 1970, by the owner's clock
+///     made 4294967303        what its fence counts, if the entry was moved (ZooKeeper)
+///     ttl 30000              milliseconds that its owner asked for (ZooKeeper)
 ///     host build-7
 ///     pid 4711
 ///     program worker

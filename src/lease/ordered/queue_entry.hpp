@@ -23,9 +23,14 @@ struct queue_entry {
     client_label who = {};
     std::optional<wall_time> since = {};  ///< By its owner's clock.
     std::string note = {};
+    /// What its owner asked for, where the engine does not keep it. Zero: not known.
+    duration ttl = {};
 
     /// When the key was made, as a number that only grows.
     std::uint64_t position = 0;
+    /// What the fence counts, where that is not the position: it grows with the position, but is
+    /// not known of every entry. 0: the position.
+    std::uint64_t made = 0;
     /// When the key was last written. A change that names it fails if somebody else wrote since.
     std::uint64_t version = 0;
     std::int64_t lease = 0;
@@ -33,7 +38,9 @@ struct queue_entry {
     /// Between the fences of two entries there is room for those that a client hands out itself,
     /// when it passes a lease on (acquire_options::local_passes, at most 100).
     static constexpr std::uint64_t fences_each = 128;
-    [[nodiscard]] fencing_token fence() const noexcept { return {position * fences_each}; }
+    [[nodiscard]] fencing_token fence() const noexcept {
+        return {(made != 0 ? made : position) * fences_each};
+    }
 
     [[nodiscard]] bool is_foreign() const noexcept { return owner.empty(); }
 };

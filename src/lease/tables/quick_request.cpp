@@ -13,7 +13,9 @@ constexpr std::int64_t stale_place = name_book::place / 2;
 
 }  // namespace
 
-quick_request::quick_request(const lease_request& asked, const listener_id& self) : asked_(asked) {
+quick_request::quick_request(const lease_request& asked, const listener_id& self,
+                             name_memory::state seen)
+    : asked_(asked), seen_at_(seen) {
     std::visit([&](const auto& one) { prepare(one, self); }, asked);
 }
 
@@ -27,7 +29,7 @@ void quick_request::prepare(const ask::acquire& asked, const listener_id& self) 
         return;
     }
     if (asked.mode.type != lease_mode::kind::exclusive) return;
-    what_ = sentence::take;
+    what_ = seen_at_ == name_memory::state::gate ? sentence::take_gate : sentence::take;
     values_ = {asked.name.value(), asked.owner.value(),
                micros(asked.ttl),  std::int64_t{asked.spare_fences},
                self.process,       self.number};

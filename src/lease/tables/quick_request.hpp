@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease/tables/name_book.hpp"
+#include "lease/tables/name_memory.hpp"
 #include "lease/tables/sql_connection.hpp"
 #include "lease/tables/sql_statements.hpp"
 
@@ -18,7 +19,8 @@ namespace holdfast::sql {
 /// Refers to the request and to itself: it stays where it was made, and the request outlives it.
 class quick_request {
 public:
-    quick_request(const lease_request& asked, const listener_id& self);
+    quick_request(const lease_request& asked, const listener_id& self,
+                  name_memory::state seen = name_memory::state::unknown);
     quick_request(const quick_request&) = delete;
     quick_request& operator=(const quick_request&) = delete;
 
@@ -27,6 +29,9 @@ public:
 
     /// What to run.
     [[nodiscard]] call statement() const noexcept;
+
+    /// Whether it learns, if it succeeds, that the name has a gate, which was not known.
+    [[nodiscard]] bool finds_gate() const noexcept { return what_ == sentence::take; }
 
     /// Once it ran. Nothing: the full way is needed.
     [[nodiscard]] std::optional<lease_reply> outcome(const call& ran) const;
@@ -39,6 +44,7 @@ private:
     void see(const row& found);
 
     const lease_request& asked_;
+    const name_memory::state seen_at_;
     sentence what_ = sentence::take;
     std::array<value, 6> values_;
     std::size_t count_ = 0;

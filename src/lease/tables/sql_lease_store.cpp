@@ -59,6 +59,14 @@ private:
     std::unique_ptr<connection> only_;
 };
 
+// On a server, to try in vain costs a round trip.
+bool is_worth_trying(const lease_request& request, name_memory::state seen) {
+    const auto* asked = std::get_if<ask::acquire>(&request);
+    if (asked != nullptr && asked->ticket.value != 0) return true;  // a look
+    return mode_of(request).type == lease_mode::kind::exclusive &&
+           seen != name_memory::state::crowd;
+}
+
 std::optional<error> unfit(const lease_request& request) {
     const lease_mode mode = mode_of(request);
     if (mode.type != lease_mode::kind::permit) return std::nullopt;
@@ -193,12 +201,8 @@ result<void> sql_lease_store::hear_if_waiting(std::span<const lease_request> req
     return waits ? database_->hear(listener_.id(), give_up) : result<void>();
 }
 
-// To try in vain costs a round trip.
-bool sql_lease_store::goes_quickly(const visit& at, const lease_request& request) {
-    if (!at.db->is_remote()) return true;
-    const auto* asked = std::get_if<ask::acquire>(&request);
-    if (asked != nullptr && asked->ticket.value != 0) return true;  // a look
-    return mode_of(request).type == lease_mode::kind::exclusive && !crowds_.has(name_of(request));
+name_memory::state sql_lease_store::seen_at(const visit& at, const lease_request& request) {
+    return at.db->is_remote() ? names_.of(name_of(request)) : name_memory::state::unknown;
 }
 
 void sql_lease_store::serve_batch(visit& at, std::span<const lease_request> requests,
@@ -223,16 +227,14 @@ void sql_lease_store::serve_batch(visit& at, std::span<const lease_request> requ
 // not be kept.
 result<bool> sql_lease_store::batch_quickly(visit& at, std::span<const lease_request> requests,
                                             std::span<result<lease_reply>> replies) {
-    const bool tried =
-        at.db->is_remote() && std::ranges::all_of(requests, [&](const lease_request& one) {
-            return !unfit(one) && goes_quickly(at, one);
-        });
-    if (!tried) return false;
+    if (!at.db->is_remote()) return false;
     const auto order = by_name(requests);
     std::deque<quick_request> quick;
     std::vector<call> calls;
     for (const std::size_t i : order) {
-        calls.push_back(quick.emplace_back(requests[i], listener_.id()).statement());
+        const auto seen = seen_at(at, requests[i]);
+        if (unfit(requests[i]) || !is_worth_trying(requests[i], seen)) return false;
+        calls.push_back(quick.emplace_back(requests[i], listener_.id(), seen).statement());
         if (!quick.back().possible()) return false;
     }
     bool all = true;
@@ -248,6 +250,10 @@ result<bool> sql_lease_store::batch_quickly(visit& at, std::span<const lease_req
         return lease_reply();
     });
     if (!done && all) return std::unexpected(done.error());
+    for (std::size_t k = 0; k < quick.size() && all; ++k) {
+        if (quick[k].finds_gate())
+            names_.note(name_of(requests[order[k]]), name_memory::state::gate);
+    }
     return all;
 }
 
@@ -261,7 +267,7 @@ result<void> sql_lease_store::batch_fully(visit& at, std::span<const lease_reque
             const auto one = [&]() -> result<lease_reply> {
                 if (auto why = unfit(requests[i])) return std::unexpected(std::move(*why));
                 if (remote) return serve_fully(at, requests[i]);
-                auto quick = serve_quickly(at, requests[i]);
+                auto quick = serve_quickly(at, requests[i], name_memory::state::unknown);
                 if (!quick) return std::unexpected(std::move(quick.error()));
                 return *quick ? result<lease_reply>(std::move(**quick))
                               : serve_fully(at, requests[i]);
@@ -280,8 +286,9 @@ result<void> sql_lease_store::batch_fully(visit& at, std::span<const lease_reque
 result<lease_reply> sql_lease_store::serve(visit& at, const lease_request& request,
                                            time_point give_up) {
     if (const auto why = unfit(request)) return std::unexpected(*why);
-    if (goes_quickly(at, request)) {
-        auto quick = serve_quickly(at, request);
+    const auto seen = seen_at(at, request);
+    if (!at.db->is_remote() || is_worth_trying(request, seen)) {
+        auto quick = serve_quickly(at, request, seen);
         if (!quick) return std::unexpected(std::move(quick.error()));
         if (*quick) return std::move(**quick);
     }
@@ -292,8 +299,9 @@ result<lease_reply> sql_lease_store::serve(visit& at, const lease_request& reque
 }
 
 result<std::optional<lease_reply>> sql_lease_store::serve_quickly(visit& at,
-                                                                  const lease_request& request) {
-    const quick_request quick(request, listener_.id());
+                                                                  const lease_request& request,
+                                                                  name_memory::state seen) {
+    const quick_request quick(request, listener_.id(), seen);
     if (!quick.possible()) return std::optional<lease_reply>();
     call one = quick.statement();
     result<void> ran;
@@ -302,7 +310,11 @@ result<std::optional<lease_reply>> sql_lease_store::serve_quickly(visit& at,
         if (ran || !at.db->lost_conflict()) break;
     }
     if (!ran) return std::unexpected(std::move(ran.error()));
-    return quick.outcome(one);
+    auto outcome = quick.outcome(one);
+    if (outcome && at.db->is_remote() && quick.finds_gate()) {
+        names_.note(name_of(request), name_memory::state::gate);
+    }
+    return outcome;
 }
 
 result<lease_reply> sql_lease_store::serve_fully(visit& at, const lease_request& request) {
@@ -341,7 +353,10 @@ result<lease_reply> sql_lease_store::change(
     if (const auto saved = at.table.save(name, *book, then); !saved) {
         return std::unexpected(saved.error());
     }
-    if (at.db->is_remote()) crowds_.note(name, book->is_crowd());
+    if (at.db->is_remote() && then == lease_table::free_gate::stays) {
+        using state = name_memory::state;
+        names_.note(name, book->is_crowd() ? state::crowd : state::gate);
+    }
     at.notes.insert(at.notes.end(), book->notes().begin(), book->notes().end());
     return answer;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "lease/tables/connection_pool.hpp"
-#include "lease/tables/crowd_memory.hpp"
 #include "lease/tables/lease_table.hpp"
+#include "lease/tables/name_memory.hpp"
 #include "lease/tables/sql_database.hpp"
 #include "lease/tables/submit_thread.hpp"
 #include "lease/tables/wake_hub.hpp"
@@ -86,7 +86,8 @@ private:
                                             time_point give_up);
     /// Nothing: the full way is needed.
     [[nodiscard]] result<std::optional<lease_reply>> serve_quickly(visit& at,
-                                                                   const lease_request& request);
+                                                                   const lease_request& request,
+                                                                   name_memory::state seen);
     [[nodiscard]] result<lease_reply> serve_fully(visit& at, const lease_request& request);
     void serve_batch(visit& at, std::span<const lease_request> requests,
                      std::span<result<lease_reply>> replies, time_point give_up);
@@ -96,7 +97,8 @@ private:
                                            std::span<result<lease_reply>> replies);
     [[nodiscard]] result<void> hear_if_waiting(std::span<const lease_request> requests,
                                                time_point give_up);
-    [[nodiscard]] bool goes_quickly(const visit& at, const lease_request& request);
+    /// What is remembered of the name, where that saves something.
+    [[nodiscard]] name_memory::state seen_at(const visit& at, const lease_request& request);
     /// What `act` answers, once it is committed. Again, if it lost a conflict.
     template <class T>
     [[nodiscard]] result<T> transact(visit& at, const std::function<result<T>()>& act);
@@ -114,7 +116,7 @@ private:
     void write_introduction(visit& at);
     void keep_note(visit& at, const lease_request& request, const result<lease_reply>& answer);
     void sweep_some(visit& at);
-    [[nodiscard]] result<bool> sweep_next(visit& at, std::int64_t most);
+    [[nodiscard]] result<bool> sweep_next(visit& at, std::int64_t most, std::int64_t kept);
     [[nodiscard]] result<void> settle_names(visit& at, const std::vector<std::string>& names);
 
     clock& clock_;
@@ -122,7 +124,7 @@ private:
     listener listener_;
     connection_pool pool_;
     const unsigned generation_;
-    crowd_memory crowds_;
+    name_memory names_;
 
     std::mutex introduction_mutex_;
     std::optional<introduction> introduction_;

@@ -35,8 +35,8 @@ WHERE n.crowd = 0 AND (n.expires <= excluded.since OR n.owner = ?2))";
 // the owner's any more, or others are there.
 constexpr std::string_view extend = R"(
 UPDATE holdfast_names
-SET expires = CASE WHEN expires > {now} + ?3 THEN expires ELSE {now} + ?3 END
-WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {now})";
+SET expires = CASE WHEN expires > {began} + ?3 THEN expires ELSE {began} + ?3 END
+WHERE name = ?1 AND owner = ?2 AND crowd = 0 AND expires > {began})";
 
 // Ends the owner's lease, if nobody else is there and the row's fences are past.
 constexpr std::string_view release_free = R"(
@@ -199,13 +199,29 @@ CREATE TABLE holdfast_keys (
     return tables;
 }
 
+// Leases are short: tables that nobody uses any more hold nothing worth keeping but the largest
+// fence, which the clock has passed. So older ones are not converted.
+std::string version_refusal(int found, std::string_view elsewhere) {
+    if (found > schema_version) {
+        return fmt::format(
+            "its tables are of version {}, and this program knows version {}: update this program, "
+            "or use {}",
+            found, schema_version, elsewhere);
+    }
+    return fmt::format(
+        "its tables are of version {}, and this program makes version {}: end all programs of the "
+        "older version and drop the tables whose names begin with holdfast_, and they are made "
+        "anew; or use {}",
+        found, schema_version, elsewhere);
+}
+
 std::array<std::string, sentence_count> statements(const dialect& words) {
     std::array<std::string_view, sentence_count> texts{
-        take,      extend,    release_free, look,         gate,     put_gate,
-        drop_gate, parties,   put_party,    drop_party,   "",       list_gates,
-        introduce, client,    now,          sweep,        "",       forget_clients,
-        put_note,  drop_note, read_note,    forget_notes, load_key, all_keys,
-        put_key,   drop_key,  sweep_keys};
+        take,           "",        extend,    release_free, look,         gate,
+        put_gate,       drop_gate, parties,   put_party,    drop_party,   "",
+        list_gates,     introduce, client,    now,          sweep,        "",
+        forget_clients, put_note,  drop_note, read_note,    forget_notes, load_key,
+        all_keys,       put_key,   drop_key,  sweep_keys};
     if (words.commands == dialect::keys::none) {
         std::fill(texts.begin() + static_cast<int>(sentence::load_key), texts.end(), "");
     }
@@ -218,8 +234,8 @@ std::array<std::string, sentence_count> statements(const dialect& words) {
 }
 
 std::string in_dialect(std::string_view text, const dialect& words) {
-    std::string done =
-        fmt::format(fmt::runtime(text), fmt::arg("now", words.now), fmt::arg("tell", words.tell));
+    std::string done = fmt::format(fmt::runtime(text), fmt::arg("now", words.now),
+                                   fmt::arg("began", words.began), fmt::arg("tell", words.tell));
     std::ranges::replace(done, '?', words.mark);
     return done;
 }

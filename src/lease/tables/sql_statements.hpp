@@ -19,6 +19,7 @@ enum class sentence : std::uint8_t {
     // The quick ways: one statement by itself, for a name that one owner holds exclusively and
     // nobody waits for.
     take,
+    take_gate,  // the same on a server, if the name has a gate
     extend,
     release_free,
     look,  // of a waiter, when nothing has happened
@@ -70,6 +71,9 @@ struct dialect {
     /// The time in microseconds since 1970, the same for all of a transaction that has begun to
     /// write, never going back from one transaction to the next.
     std::string_view now;
+    /// The same, or earlier: the time at which a statement by itself began, before it waited for
+    /// anything. The same wherever it stands in a statement.
+    std::string_view began;
     /// A function that answers its one argument, a number, and leaves it for connection::told(). A
     /// statement with RETURNING would do as well, and take SQLite a table more.
     std::string_view tell;
@@ -87,6 +91,10 @@ struct dialect {
 
 /// The version of the tables. Another one is refused.
 inline constexpr int schema_version = 3;
+
+/// Why tables of that version, which is not ours, are refused, and what to do. `elsewhere` is where
+/// this program could have tables of its own: "another database".
+[[nodiscard]] std::string version_refusal(int found, std::string_view elsewhere);
 
 /// What makes the tables in an empty database.
 [[nodiscard]] std::vector<std::string> schema(const dialect& words);

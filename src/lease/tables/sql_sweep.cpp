@@ -12,6 +12,8 @@ namespace {
 
 constexpr duration sweep_pause = std::chrono::seconds(5);
 constexpr std::int64_t sweep_size = 256;
+// On a server, a gate that was taken so recently stays: it may be taken again.
+constexpr std::int64_t kept_for = 30'000'000;
 
 }  // namespace
 
@@ -23,12 +25,12 @@ void sql_lease_store::sweep_some(visit& at) {
     if (now - swept_ < sweep_pause) return;
     swept_ = now;
     static_cast<void>(at.db->run(sentence::forget_notes, {}, [](const row&) {}));
-    static_cast<void>(sweep_next(at, sweep_size));
+    static_cast<void>(sweep_next(at, sweep_size, kept_for));
 }
 
 // Looks at the next names in order; answers whether there are more. What is over is settled: its
 // dead are dropped, and its rows deleted if nobody is left.
-result<bool> sql_lease_store::sweep_next(visit& at, std::int64_t most) {
+result<bool> sql_lease_store::sweep_next(visit& at, std::int64_t most, std::int64_t kept) {
     const std::string after = sweep_after_;
     const std::array<value, 2> values{after, most};
     std::int64_t seen = 0;
@@ -48,8 +50,11 @@ result<bool> sql_lease_store::sweep_next(visit& at, std::int64_t most) {
     if (!read) return std::unexpected(read.error());
     sweep_after_ = seen == most ? last : std::string();
     if (free) {
-        const std::array<value, 2> range{after, last};
-        const auto swept = at.db->run(sentence::sweep_free, range, [](const row&) {});
+        const std::array<value, 3> range{after, last, kept};
+        auto swept = at.db->run(sentence::sweep_free, range, [](const row&) {});
+        for (int again = 0; !swept && at.db->lost_conflict() && again < 3; ++again) {
+            swept = at.db->run(sentence::sweep_free, range, [](const row&) {});
+        }
         if (!swept) return std::unexpected(swept.error());
     }
     if (auto settled = settle_names(at, over); !settled) {
@@ -94,7 +99,7 @@ result<void> sql_lease_store::sweep_all(time_point give_up) {
         const std::scoped_lock sweeping(sweep_mutex_);
         sweep_after_.clear();
         for (bool more = true; more;) {
-            const auto next = sweep_next(*mine, sweep_size);
+            const auto next = sweep_next(*mine, sweep_size, 0);
             if (!next) return std::unexpected(next.error());
             more = *next;
         }

@@ -14,7 +14,7 @@ TEST_P(lease_seam, can_do_all_that_is_promised_of_it) {
     const std::string& name = GetParam().name;
     const bool votes = name == "quorum" || name == "redlock";
     const bool tables = name == "sqlite" || name == "postgresql" || name == "mysql";
-    const bool entries = name == "etcd";
+    const bool entries = name == "etcd" || name == "zookeeper";
     const bool commands = !votes && !tables && !entries;  // anything that speaks Redis commands
     const capabilities can = one.store().can();
     EXPECT_TRUE(can.fencing && can.pushes && can.listing);

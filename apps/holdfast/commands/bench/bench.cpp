@@ -20,9 +20,7 @@ void add_bench(CLI::App& to, command_list& all) {
     words->footer(
         "Examples:\n"
         "  holdfast bench locks --engine memory: --format json\n"
-        "  holdfast bench locks --engine redlock: --hung 1\n"
         "  holdfast bench handoff --engine redis://localhost --processes 8 --hold 1ms\n"
-        "  holdfast bench keeper --leases 100000 --ttl 10s\n"
         "\n"
         "redis: and redlock: without a host start their own redis-servers, and end "
         "them; so does sqlite: with a file. A ratio is the median of the rounds' ratios.\n"
@@ -31,6 +29,8 @@ void add_bench(CLI::App& to, command_list& all) {
     add_bench_keeper(*words, all);
     add_bench_handoff(*words, all);
     add_bench_limit(*words, all);
+    add_bench_cache(*words, all);
+    add_bench_board(*words, all);
     add_bench_raw(*words, all);
 #ifdef HOLDFAST_BENCH_SQLITE
     add_bench_tasks(*words, all);

@@ -15,6 +15,8 @@ void add_bench_locks(CLI::App& to, command_list& all);
 void add_bench_keeper(CLI::App& to, command_list& all);
 void add_bench_handoff(CLI::App& to, command_list& all);
 void add_bench_limit(CLI::App& to, command_list& all);
+void add_bench_cache(CLI::App& to, command_list& all);
+void add_bench_board(CLI::App& to, command_list& all);
 void add_bench_raw(CLI::App& to, command_list& all);
 void add_bench_tasks(CLI::App& to, command_list& all);
 

@@ -42,9 +42,10 @@ std::unexpected<error> cannot(std::string_view scheme, breadth allowed) {
         schemes.emplace_back("postgresql");
         schemes.emplace_back("mysql");
         schemes.emplace_back("etcd");
+        schemes.emplace_back("zookeeper");
         more +=
             ", redlock: (five of its own), postgresql://host/database, mysql://host/database, "
-            "etcd://host";
+            "etcd://host, zookeeper://host";
     }
     const bool known = std::ranges::find(schemes, scheme) != schemes.end();
     const std::string why = known ? std::string("such a URL cannot be measured")
@@ -148,7 +149,8 @@ result<bench_engine> bench_engine::make(const bench_options& options, breadth al
         done = use_file(made, *where);
     }
     const bool database = where->scheme.starts_with("postgres") || where->scheme == "mysql" ||
-                          where->scheme == "mariadb" || where->scheme.starts_with("etcd");
+                          where->scheme == "mariadb" || where->scheme.starts_with("etcd") ||
+                          where->scheme == "zookeeper";
     if (database && allowed == breadth::all) {
         made.of = kind::database;
         done = {};

@@ -22,6 +22,7 @@
 ///     postgresql://…        that database; the reference has a table of its own in it
 ///     mysql://…             the same
 ///     etcd://…              that cluster; the reference has keys of its own in it
+///     zookeeper://…         that ensemble; the reference has nodes of its own in it
 ///     redlock:              five redis-servers of our own, and a sixth for the reference
 ///
 /// Options of the URL may follow, as in redlock:?fence=off. The reference is a bare loop without

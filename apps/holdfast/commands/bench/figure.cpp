@@ -53,6 +53,22 @@ private:
     std::string text_;
 };
 
+void add_cpu(rows& out, const figure& f) {
+    if (f.client_cpu_us) {
+        const bool both = f.reference && f.reference->client_cpu_us;
+        out.add("client CPU each", microseconds(*f.client_cpu_us),
+                both ? fmt::format("reference {}", microseconds(*f.reference->client_cpu_us)) : "");
+    }
+    if (f.server_cpu_us) {
+        const bool both = f.reference && f.reference->server_cpu_us;
+        out.add("server CPU each", microseconds(*f.server_cpu_us),
+                both ? fmt::format("reference {}", microseconds(*f.reference->server_cpu_us)) : "");
+    }
+    if (f.server_cpu_ratio) {
+        out.add("", fmt::format("{:.2f} x", *f.server_cpu_ratio), "the reference");
+    }
+}
+
 }  // namespace
 
 std::string to_json(const figure& f) {
@@ -71,6 +87,8 @@ std::string to_json(const figure& f) {
         inner.put("acquire_us", f.reference->acquire_us);
         inner.put("pair_us", f.reference->pair_us);
         inner.put("by_hand_pair_us", f.reference->by_hand_pair_us);
+        inner.put("client_cpu_us", f.reference->client_cpu_us);
+        inner.put("p99_us", f.reference->p99_us);
         out.raw("reference", inner.text());
     }
     out.put("ratio", f.ratio);
@@ -93,6 +111,8 @@ std::string to_json(const figure& f) {
     }
     out.put("client_cpu_us", f.client_cpu_us);
     out.put("server_cpu_us", f.server_cpu_us);
+    out.put("server_cpu_ratio", f.server_cpu_ratio);
+    out.put("p99_ratio", f.p99_ratio);
     detail::json_object latency;
     put(latency, "acquire", f.acquire_us);
     put(latency, "release", f.release_us);
@@ -143,13 +163,12 @@ std::string to_table(const figure& f) {
         out.add("", fmt::format("{:.2f} x", *f.latency_ratio->pair_by_hand),
                 "one name by blocking hiredis, on one Redis");
     }
-    if (f.client_cpu_us) out.add("client CPU each", microseconds(*f.client_cpu_us));
-    if (f.server_cpu_us) {
-        const bool both = f.reference && f.reference->server_cpu_us;
-        out.add("server CPU each", microseconds(*f.server_cpu_us),
-                both ? fmt::format("reference {}", microseconds(*f.reference->server_cpu_us)) : "");
-    }
+    add_cpu(out, f);
     out.add("acquire", f.acquire_us);
+    if (f.p99_ratio) {
+        out.add("p99", fmt::format("{:.2f} x", *f.p99_ratio),
+                fmt::format("the reference, {}", microseconds(*f.reference->p99_us)));
+    }
     out.add("release", f.release_us);
     out.add("pair", f.pair_us);
     out.add("handoff", f.handoff_us);

@@ -26,6 +26,8 @@ struct reference_rate {
     std::optional<double> pair_us{};
     /// Of a quorum's: what a pair takes by hand, blocking, on its server.
     std::optional<double> by_hand_pair_us{};
+    std::optional<double> client_cpu_us{};
+    std::optional<double> p99_us{};  ///< Of its latencies, where ours are held against them.
 };
 
 /// Our medians over the reference's, where these are what counts.
@@ -64,8 +66,10 @@ struct figure {
     std::optional<spread> ratio_rounds{};  ///< … and how far these lie apart: distrust a wide one.
     std::optional<disturbance> disturbed{};
     std::optional<latency_ratios> latency_ratio{};
-    std::optional<double> client_cpu_us{};  ///< This process's CPU time per operation.
-    std::optional<double> server_cpu_us{};  ///< The server's.
+    std::optional<double> client_cpu_us{};     ///< This process's CPU time per operation.
+    std::optional<double> server_cpu_us{};     ///< The server's.
+    std::optional<double> server_cpu_ratio{};  ///< That over the reference's: the rounds' median.
+    std::optional<double> p99_ratio{};         ///< Our p99 over the reference's.
     std::optional<percentiles> acquire_us{};
     std::optional<percentiles> release_us{};
     std::optional<percentiles> pair_us{};

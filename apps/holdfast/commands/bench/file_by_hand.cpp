@@ -13,6 +13,9 @@
 #ifdef HOLDFAST_BENCH_SQLITE
 #include "commands/bench/sqlite_pairs.hpp"
 #endif
+#ifdef HOLDFAST_BENCH_ZOOKEEPER
+#include "commands/bench/zookeeper_pairs.hpp"
+#endif
 
 #include <holdfast/engine/url.hpp>
 
@@ -29,6 +32,20 @@ std::string synchronous_of(const std::string& engine_url) {
     return found == parsed->options.end() ? "normal" : found->second;
 }
 
+bool uses_sessions(const std::string& engine_url) {
+    const auto parsed = parse_url(engine_url);
+    return parsed && std::ranges::find(parsed->options,
+                                       std::pair<std::string, std::string>("mode", "session")) !=
+                         parsed->options.end();
+}
+
+std::string database_reference(const std::string& engine_url) {
+    if (engine_url.starts_with("etcd")) return "transactions";
+    if (engine_url.starts_with("zookeeper")) return "the lock recipe";
+    if (!uses_sessions(engine_url)) return "prepared statements";
+    return engine_url.starts_with("m") ? "GET_LOCK" : "advisory locks";
+}
+
 result<bench::pairs_result> pairs_by_hand_in_a_database(
     [[maybe_unused]] const bench_engine& engine,
     [[maybe_unused]] const bench::pairs_options& wanted) {
@@ -40,6 +57,9 @@ result<bench::pairs_result> pairs_by_hand_in_a_database(
 #endif
 #ifdef HOLDFAST_BENCH_MYSQL
     if (engine.url.starts_with("m")) return bench::pairs_by_mysql(engine.url, wanted);
+#endif
+#ifdef HOLDFAST_BENCH_ZOOKEEPER
+    if (engine.url.starts_with("zookeeper")) return bench::pairs_by_zookeeper(engine.url, wanted);
 #endif
     return fail(errc::unsupported, "this program was built without that database");
 }

@@ -5,7 +5,8 @@
 //
 // The reference is what one connection can do at all: pairs of SET NX PX and compare-and-delete,
 // one after the other, without anybody to wait for; for a file, pairs of statements by hand in
-// another file. It takes turns with the contest.
+// another file. Locks of sessions (mode=session) are waited for in the server: there the reference
+// is the same contest by hand, on as many connections. It takes turns with the contest.
 #include "commands/bench/bench.hpp"
 #include "commands/bench/bench_engine.hpp"
 #include "commands/bench/contest.hpp"
@@ -128,10 +129,17 @@ result<double> contest_round(const handoff_options& options, const bench_engine&
     return total / found->seconds;
 }
 
+bool is_contended_by_hand(const bench_engine& engine) {
+    return engine.of == bench_engine::kind::database && uses_sessions(engine.url);
+}
+
 result<bench::pairs_result> reference_round(const handoff_options& options,
                                             const bench_engine& engine) {
-    const bench::pairs_options alone{.workers = 1, .length = options.round()};
     using kind = bench_engine::kind;
+    const bool contended = is_contended_by_hand(engine);
+    const bench::pairs_options alone{.workers = contended ? options.count() : 1,
+                                     .length = options.round(),
+                                     .contended = contended};
     auto r =
         engine.of == kind::file ? pairs_by_hand_in_a_file(engine, alone)
         : engine.of == kind::database
@@ -194,11 +202,21 @@ result<measured> measure(const handoff_options& options, const bench_engine& eng
     return all;
 }
 
+std::string reference_name(const handoff_options& options, const bench_engine& engine) {
+    using kind = bench_engine::kind;
+    if (is_contended_by_hand(engine)) {
+        return fmt::format("{} by hand, {} connections", database_reference(engine.url),
+                           options.count());
+    }
+    return engine.of == kind::file || engine.of == kind::database
+               ? "prepared statements by hand, nobody else"
+               : "one blocking hiredis connection, nobody else";
+}
+
 figure figure_of(const handoff_options& options, const bench_engine& engine, measured& seen) {
     const auto [least, most] = std::ranges::minmax(seen.acquired);
     using kind = bench_engine::kind;
     const bool in_file = engine.of == kind::file;
-    const bool by_statements = in_file || engine.of == kind::database;
     figure out{
         .bench = options.kind == "mutex" ? "handoff" : "handoff " + options.kind,
         .engine = engine.label,
@@ -206,9 +224,7 @@ figure figure_of(const handoff_options& options, const bench_engine& engine, mea
         .seconds = static_cast<double>(options.seconds),
         .cpus = engine.cpus,
         .per_second = median(seen.rates),
-        .reference = reference_rate{by_statements ? "prepared statements by hand, nobody else"
-                                                  : "one blocking hiredis connection, nobody else",
-                                    median(seen.references)},
+        .reference = reference_rate{reference_name(options, engine), median(seen.references)},
         .ratio = median(seen.ratios),
         .ratio_rounds = spread_of(seen.ratios),
         .disturbed = disturbance{stolen_cpus(seen), seen.rounds_again},
@@ -224,7 +240,8 @@ figure figure_of(const handoff_options& options, const bench_engine& engine, mea
     if (options.readers == 0) {
         if (seen.handoff_us.empty()) return out;  // nobody waited
         out.handoff_us = percentiles_of(seen.handoff_us);
-        if (!in_file) out.handoff_round_trips = out.handoff_us->p50 / trip;
+        if (!in_file && !is_contended_by_hand(engine))
+            out.handoff_round_trips = out.handoff_us->p50 / trip;
         return out;
     }
     out.bench = "handoff to a writer among readers";

@@ -15,6 +15,7 @@
 #include "commands/bench/file_by_hand.hpp"
 #include "commands/bench/progress.hpp"
 #include "commands/bench/redis_benchmark.hpp"
+#include "commands/bench/rounds.hpp"
 #include "commands/bench/server_keys.hpp"
 #include "commands/bench/workers.hpp"
 #include "option_types.hpp"
@@ -75,19 +76,6 @@ std::vector<rule_bench> rule_benches() {
          "1 100000 100000"},
     };
 }
-
-/// What some rounds of one thing saw.
-struct log_of_rounds {
-    std::vector<double> rates;
-    std::vector<double> ratios;
-    std::vector<double> references;
-    std::vector<double> client_cpu;
-    std::vector<double> server_cpu;
-    std::vector<double> reference_cpu;
-    std::vector<double> commands;
-    std::vector<float> decision_us;
-    std::vector<std::uint64_t> per_worker;
-};
 
 /// A decision, which must be as it is expected.
 class decision_operation final : public operation {
@@ -174,15 +162,15 @@ private:
     [[nodiscard]] cleanup_process sweep_what_lasts() const;
     // redis-benchmark calls by the SHA-1 alone, on the reference server.
     result<void> load(const std::vector<rule_bench>& rules);
-    result<void> round(const decisions& what, log_of_rounds& seen) const;
+    result<void> round(const decisions& what, round_log& seen) const;
     /// The rate of the same by something well known, next to our last one.
-    result<void> reference_round(const rule_bench& rule, log_of_rounds& seen) const;
+    result<void> reference_round(const rule_bench& rule, round_log& seen) const;
     [[nodiscard]] std::string reference_name(std::string_view script) const;
     result<figure> increments(progress& shown);
     result<figure> refusals(progress& shown);
     result<figure> of_rule(const rule_bench& rule, progress& shown);
     result<figure> by_blocks(const rule_bench& rule, progress& shown);
-    [[nodiscard]] figure summary(std::string name, int workers, log_of_rounds& seen,
+    [[nodiscard]] figure summary(std::string name, int workers, round_log& seen,
                                  std::string reference) const;
     [[nodiscard]] std::optional<double> value_bytes(const rule_bench& rule,
                                                     const std::string& own) const;
@@ -220,7 +208,7 @@ result<void> limit_bench::load(const std::vector<rule_bench>& rules) {
     return {};
 }
 
-result<void> limit_bench::round(const decisions& what, log_of_rounds& seen) const {
+result<void> limit_bench::round(const decisions& what, round_log& seen) const {
     const bool processes = options_.processes > 0 && !what.by_one;
     const worker_setup worker_group{
         .of = processes ? worker_setup::kind::processes : worker_setup::kind::threads,
@@ -228,8 +216,7 @@ result<void> limit_bench::round(const decisions& what, log_of_rounds& seen) cons
         .rate = options_.rate,
         .length = options_.slice(),
         .timed_each = what.timed_all ? 1 : 16};
-    const auto before = engine_.account();
-    const auto found = run_workers(engine_.url, worker_group, [&](client& on) -> operation_maker {
+    const auto found = measure_round(engine_, worker_group, [&](client& on) -> operation_maker {
         const auto limiter = std::make_shared<rate_limiter>(on, what.rule, what.how);
         if (!what.allowed) static_cast<void>(limiter->take(hot_key));
         return [&what, this, limiter](int worker) -> std::unique_ptr<operation> {
@@ -242,25 +229,11 @@ result<void> limit_bench::round(const decisions& what, log_of_rounds& seen) cons
         };
     });
     if (!found) return std::unexpected(found.error());
-    if (found->done == 0) return fail(errc::unavailable, "nothing was decided in a whole round");
-    const auto count = static_cast<double>(found->done);
-    seen.rates.push_back(count / found->seconds);
-    seen.client_cpu.push_back(found->cpu_seconds * 1e6 / count);
-    if (const auto after = engine_.account(); after && before) {
-        seen.server_cpu.push_back((after->cpu_seconds - before->cpu_seconds) * 1e6 / count);
-    }
-    if (found->commands) {
-        seen.commands.push_back(static_cast<double>(*found->commands) / count);
-    }
-    seen.decision_us.insert(seen.decision_us.end(), found->acquire_us.begin(),
-                            found->acquire_us.end());
-    seen.per_worker.resize(found->per_worker.size());
-    std::ranges::transform(seen.per_worker, found->per_worker, seen.per_worker.begin(),
-                           std::plus{});
+    seen.add(*found);
     return {};
 }
 
-result<void> limit_bench::reference_round(const rule_bench& rule, log_of_rounds& seen) const {
+result<void> limit_bench::reference_round(const rule_bench& rule, round_log& seen) const {
     if (in_file()) {
         const auto r = counts_by_hand_in_a_file(
             engine_, {.workers = options_.workers(), .length = options_.slice()}, options_.keys);
@@ -268,18 +241,16 @@ result<void> limit_bench::reference_round(const rule_bench& rule, log_of_rounds&
         if (r->failures > 0 || r->pairs_per_second <= 0) {
             return fail(errc::unavailable, "the reference's file failed: " + r->first_failure);
         }
-        seen.references.push_back(r->pairs_per_second);
-    } else {
-        const auto limit =
-            run_redis_benchmark(engine_.reference,
-                                fmt::format("EVALSHA {} 1 {}{}_ref:__rand_int__ {}",
-                                            rule.body->sha1(), prefix, rule.name, rule.words),
-                                options_.keys);
-        if (!limit) return std::unexpected(limit.error());
-        seen.references.push_back(limit->per_second);
-        seen.reference_cpu.push_back(limit->server_cpu_us);
+        seen.add_reference(r->pairs_per_second);
+        return {};
     }
-    seen.ratios.push_back(seen.rates.back() / seen.references.back());
+    const auto limit =
+        run_redis_benchmark(engine_.reference,
+                            fmt::format("EVALSHA {} 1 {}{}_ref:__rand_int__ {}", rule.body->sha1(),
+                                        prefix, rule.name, rule.words),
+                            options_.keys);
+    if (!limit) return std::unexpected(limit.error());
+    seen.add_reference(limit->per_second, limit->server_cpu_us);
     return {};
 }
 
@@ -289,39 +260,24 @@ std::string limit_bench::reference_name(std::string_view script) const {
                        synchronous_of(engine_.url));
 }
 
-figure limit_bench::summary(std::string name, int workers, log_of_rounds& seen,
+figure limit_bench::summary(std::string name, int workers, round_log& seen,
                             std::string reference) const {
-    figure out{.bench = "limit " + std::move(name),
-               .engine = engine_.label,
-               .workers = workers,
-               .seconds = static_cast<double>(options_.seconds),
-               .cpus = engine_.cpus,
-               .per_second = median(seen.rates),
-               .client_cpu_us = median_if_any(seen.client_cpu),
-               .server_cpu_us = median_if_any(seen.server_cpu),
-               .commands_per_op = median_if_any(seen.commands)};
-    if (!seen.decision_us.empty()) out.acquire_us = percentiles_of(seen.decision_us);
-    if (!seen.per_worker.empty()) {
-        const auto [least, most] = std::ranges::minmax(seen.per_worker);
-        out.per_worker = extent{least, most};
-    }
-    if (seen.references.empty()) return out;
-    out.reference = reference_rate{std::move(reference), median(seen.references),
-                                   median_if_any(seen.reference_cpu)};
-    out.ratio = median(seen.ratios);
-    out.ratio_rounds = spread_of(seen.ratios);
-    return out;
+    return seen.summary({.bench = "limit " + std::move(name),
+                         .engine = engine_.label,
+                         .workers = workers,
+                         .seconds = static_cast<double>(options_.seconds),
+                         .cpus = engine_.cpus},
+                        std::move(reference));
 }
 
 result<figure> limit_bench::increments(progress& shown) {
-    log_of_rounds seen;
+    round_log seen;
     for (int round = 0; round < options_.rounds; ++round) {
         shown.step("INCR");
         const auto rate = run_redis_benchmark(
             engine_.reference, fmt::format("INCR {}incr:__rand_int__", prefix), options_.keys);
         if (!rate) return std::unexpected(rate.error());
-        seen.rates.push_back(rate->per_second);
-        seen.server_cpu.push_back(rate->server_cpu_us);
+        seen.add(rate->per_second, rate->server_cpu_us);
     }
     return summary("INCR, by redis-benchmark -c 64 -P 16", 64, seen, "");
 }
@@ -333,7 +289,7 @@ result<figure> limit_bench::refusals(progress& shown) {
                           .allowed = false,
                           .by_one = true,
                           .timed_all = false};
-    log_of_rounds seen;
+    round_log seen;
     for (int i = 0; i < options_.rounds; ++i) {
         shown.step("known refusals");
         if (auto done = round(known, seen); !done) return std::unexpected(std::move(done.error()));
@@ -361,7 +317,7 @@ result<figure> limit_bench::of_rule(const rule_bench& rule, progress& shown) {
                          .how = {.prefix = own, .timeout = 5s},
                          .keys = options_.keys,
                          .timed_all = engine_.of != bench_engine::kind::in_process};
-    log_of_rounds seen;
+    round_log seen;
     for (int i = 0; i < options_.rounds; ++i) {
         shown.step(rule.name);
         auto done = round(many, seen);
@@ -384,7 +340,7 @@ result<figure> limit_bench::by_blocks(const rule_bench& rule, progress& shown) {
                                    .block = 10'000,
                                    .block_life = 100ms},
                            .timed_all = false};
-    log_of_rounds seen;
+    round_log seen;
     for (int i = 0; i < options_.rounds; ++i) {
         shown.step("blocks");
         auto done = round(blocks, seen);
@@ -394,7 +350,7 @@ result<figure> limit_bench::by_blocks(const rule_bench& rule, progress& shown) {
         }
         if (!done) return std::unexpected(std::move(done.error()));
     }
-    seen.reference_cpu.clear();  // of another thing
+    seen.forget_reference_cpu();
     return summary("gcra by blocks", options_.workers(), seen, reference_name("the plain script"));
 }
 

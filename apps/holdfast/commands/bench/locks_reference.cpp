@@ -55,11 +55,9 @@ std::string locks_reference::name() const {
             return fmt::format("prepared statements by hand, WAL, synchronous={}, unfenced",
                                synchronous_of(engine_.url));
         case way::by_hand_in_a_database:
-            return fmt::format(
-                "{} by hand, {} connection{}, unfenced",
-                engine_.url.starts_with("etcd") ? "transactions" : "prepared statements",
-                worker_group_.worker_group.workers,
-                worker_group_.worker_group.workers == 1 ? "" : "s");
+            return fmt::format("{} by hand, {} connection{}, unfenced",
+                               database_reference(engine_.url), worker_group_.worker_group.workers,
+                               worker_group_.worker_group.workers == 1 ? "" : "s");
         case way::pipelined: return "redis-benchmark -c 64 -P 16, unfenced";
         case way::blocking: break;
     }

@@ -15,12 +15,13 @@
 ///     redlock:           Holdfast itself on a single Redis; and blocking hiredis on that one
 ///     sqlite:            prepared statements by hand, on a file in the same place
 ///     postgresql:        prepared statements by hand, on a table in the same database
-///     mysql:             the same
+///     mysql:             the same; with mode=session of both, advisory locks or GET_LOCK
 ///     etcd:              transactions by hand, on keys beside, by the same gRPC client
+///     zookeeper:         the recipe of its documentation by hand, by the same client library
 ///     64 workers, Redis  redis-benchmark
 ///     otherwise          a blocking hiredis connection for each worker
 ///
-/// The last four have no fence, no line and no keeper.
+/// The last five have no fence, no line and no keeper.
 namespace holdfast::app {
 
 class locks_reference {

@@ -16,6 +16,8 @@ struct pairs_options {
     int workers = 64;
     std::chrono::milliseconds length = std::chrono::seconds(2);
     int rate = 0;  ///< Pairs a second, all together; 0: as fast as they can.
+    /// All want one name; otherwise each has its own. Only locks of sessions can be waited for.
+    bool contended = false;
 };
 
 /// From so many workers on, the reference is redis-benchmark with pipelines.

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cmath>
 #include <memory>
 
 namespace holdfast::app {
@@ -29,6 +31,13 @@ struct board_command_options : stored_options {
     int count = 10;
     int skip = 0;
 };
+
+bool is_number(std::string_view text) {
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, wrong] = std::from_chars(text.data(), end, number);
+    return wrong == std::errc{} && rest == end && std::isfinite(number);
+}
 
 leaderboard open_board(const client& on, const board_command_options& options) {
     return leaderboard(on, options.name,
@@ -156,7 +165,14 @@ std::shared_ptr<board_command_options> add_act(CLI::App& words, command_list& al
     options->prefix = leaderboard_options{}.prefix;
     words.add_option("BOARD", options->name, "Which")->required();
     if (member) words.add_option("MEMBER", options->member, "Whose")->required();
-    if (score) words.add_option("SCORE", options->score, "How much")->required();
+    if (score) {
+        words.add_option("SCORE", options->score, "How much")
+            ->required()
+            ->check([](const std::string& said) {
+                return is_number(said) ? std::string()
+                                       : fmt::format("'{}' is no number; say 12 or -3.5", said);
+            });
+    }
     words.add_option("--season", options->season, "Which season")->type_name("TEXT");
     add_choice(words, "--order", options->order, {"highest", "lowest"}, "Which score is the best");
     add_whole(words, "--split-at", options->split_at, {0, 1'000'000},

@@ -211,6 +211,9 @@ result<findings> examine_engine(const std::string& text) {
 #ifdef HOLDFAST_APP_ETCD
     if (where->scheme.starts_with("etcd")) append(found, examine_etcd(*where));
 #endif
+#ifdef HOLDFAST_APP_ZOOKEEPER
+    if (where->scheme == "zookeeper") append(found, examine_zookeeper(*where));
+#endif
     return found;
 }
 

@@ -41,6 +41,9 @@ struct trial_plan {
 /// Each server of the etcd cluster behind the URL.
 [[nodiscard]] findings examine_etcd(const url& where);
 
+/// Each server of the ZooKeeper ensemble behind the URL.
+[[nodiscard]] findings examine_zookeeper(const url& where);
+
 /// What keeps the file of sqlite: from being used, if something does: a lease need not be tried.
 /// Requires: the path is absolute, and this process has the file not open: closing it here would
 /// drop SQLite's locks. So also the next.

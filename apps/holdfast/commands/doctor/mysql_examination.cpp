@@ -2,6 +2,7 @@
 //
 // Asks a MariaDB or MySQL server what its settings mean for leases.
 #include "commands/doctor/examinations.hpp"
+#include "commands/doctor/sql_findings.hpp"
 #include "driver/mysql/mysql_link.hpp"
 #include "open/mysql_url.hpp"
 
@@ -27,10 +28,14 @@ constexpr duration mysql_patience = std::chrono::seconds(5);
 constexpr const char* mysql_question = R"(
 SELECT @@global.read_only, @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog,
     @@binlog_format, @@max_connections, @@wait_timeout, VERSION(),
+    TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)),
     (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'),
     COALESCE((SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE = 'InnoDB'), 'NO');
 SHOW STATUS LIKE 'Ssl_cipher';
 SHOW STATUS LIKE 'wsrep_cluster_size';
+SHOW STATUS LIKE 'Rpl_semi_sync_%_status';
+SHOW GLOBAL VARIABLES LIKE 't%_isolation';
+SHOW GLOBAL VARIABLES LIKE '%time_zone';
 SHOW GRANTS)";
 
 enum mysql_column : std::uint8_t {
@@ -42,6 +47,7 @@ enum mysql_column : std::uint8_t {
     most_connections,
     wait_timeout,
     server_version,
+    server_moment,
     followers,
     innodb,
     column_count
@@ -53,6 +59,9 @@ struct mysql_facts {
     std::string cipher{};
     int cluster = 0;
     bool all_rights = false;
+    bool waits_for_replica = false;
+    std::string isolation{};
+    std::string time_zone{};
 
     [[nodiscard]] long number(mysql_column which) const {
         return std::strtol(values[which].c_str(), nullptr, 10);
@@ -99,6 +108,12 @@ finding examine_mysql_failover(const mysql_facts& facts, const std::string& wher
         return {level::good, "failover", where,
                 "no replica is seen to follow it (to see them takes the right PROCESS)", ""};
     }
+    if (facts.waits_for_replica) {
+        return {level::note, "failover", where,
+                "a grant waits for a replica, until rpl_semi_sync_master_timeout has passed; after "
+                "that it does not",
+                "set a long rpl_semi_sync_master_timeout"};
+    }
     return {level::unsafe, "failover", where,
             "replicas follow it: one that takes its place may have missed the last grants, and "
             "grants them again, unless replication is semi-synchronous",
@@ -128,21 +143,18 @@ findings examine_mysql_access(const mysql_facts& facts, const std::string& where
     return found;
 }
 
-finding examine_mysql_connections(const mysql_facts& facts, std::size_t ours,
-                                  const std::string& where) {
-    const auto all = static_cast<std::size_t>(facts.number(most_connections));
-    const std::string text = fmt::format(
-        "a client uses up to {} and one that listens, of {} that the server allows", ours, all);
-    if (2 * (ours + 1) <= all) return {level::good, "connections", where, text, ""};
-    return {level::note, "connections", where, text + ": two clients may use them up",
-            "lower connections= in the URL, or raise max_connections"};
-}
-
 bool is_remote_mysql(const mysql::mysql_options& options) {
     return std::ranges::any_of(options.servers, [](const mysql::server_address& at) {
         return !at.host.starts_with('/') && !at.host.starts_with("127.") &&
                at.host != "localhost" && at.host != "::1";
     });
+}
+
+// Of Rpl_semi_sync_master_status and Rpl_semi_sync_slave_status, and their newer names.
+bool is_master_on(const std::string& name, const std::string& value) {
+    const bool master =
+        name.find("master") != std::string::npos || name.find("source") != std::string::npos;
+    return master && value == "ON";
 }
 
 void read_fact(const mysql::statement_result& one, std::size_t which, mysql_facts& out) {
@@ -155,6 +167,11 @@ void read_fact(const mysql::statement_result& one, std::size_t which, mysql_fact
                 break;
             case 1: out.cipher = text(1); break;
             case 2: out.cluster = std::atoi(text(1).c_str()); break;
+            case 3:
+                out.waits_for_replica = out.waits_for_replica || is_master_on(text(0), text(1));
+                break;
+            case 4: out.isolation = text(1); break;
+            case 5: out.time_zone += (out.time_zone.empty() ? "" : ", ") + text(1); break;
             default:
                 out.all_rights =
                     out.all_rights || text(0).starts_with("GRANT ALL PRIVILEGES ON *.*");
@@ -172,16 +189,21 @@ findings examine_mysql(const url& where) {
     if (!link.open(deadline)) return {};  // the trial has said why
     mysql_facts facts;
     std::size_t at = 0;
+    const std::int64_t asked = time_of_day_us();
     const auto said = link.ask(
         mysql_question, [&](const mysql::statement_result& one) { read_fact(one, at++, facts); },
         deadline);
     if (!said) return {};
     const std::string& label = link.label();
-    findings found{examine_mysql_role(facts, label), examine_mysql_durability(facts, label),
-                   examine_mysql_failover(facts, label),
-                   examine_mysql_connections(facts, options->connections, label)};
-    for (finding& one : examine_mysql_access(facts, label, is_remote_mysql(*options))) {
-        found.push_back(std::move(one));
+    findings found{
+        examine_mysql_role(facts, label), examine_mysql_durability(facts, label),
+        examine_mysql_failover(facts, label),
+        examine_sql_connections(options->connections,
+                                static_cast<std::size_t>(facts.number(most_connections)), label),
+        examine_sql_clock(facts.number(server_moment), asked, label)};
+    for (const findings& more : {examine_sql_habits(facts.isolation, facts.time_zone, label),
+                                 examine_mysql_access(facts, label, is_remote_mysql(*options))}) {
+        found.insert(found.end(), more.begin(), more.end());
     }
     return found;
 }

@@ -2,6 +2,7 @@
 //
 // Asks a PostgreSQL server what its settings mean for leases.
 #include "commands/doctor/examinations.hpp"
+#include "commands/doctor/sql_findings.hpp"
 #include "driver/postgresql/postgresql_link.hpp"
 #include "open/postgresql_url.hpp"
 
@@ -10,6 +11,7 @@
 #include <libpq-fe.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +23,8 @@ using level = finding::level;
 
 constexpr duration postgresql_patience = std::chrono::seconds(5);
 
-// The columns, in this order, of the one row.
+// The columns, in this order, of the one row. What a connection of ours sets for itself is asked as
+// it would be without.
 constexpr const char* question = R"(
 SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('fsync'),
     current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
@@ -29,7 +32,19 @@ SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_se
     current_setting('max_connections'),
     coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
-    current_setting('server_version'))";
+    current_setting('server_version'),
+    (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
+    current_setting('TimeZone'), current_setting('tcp_keepalives_idle'),
+    (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
+    (SELECT string_agg(missing, ', ') FROM (
+        SELECT string_agg(right_to, ', ') || ' of ' || name AS missing
+        FROM unnest(ARRAY['holdfast_names', 'holdfast_parties', 'holdfast_clients',
+                          'holdfast_notes', 'holdfast_meta']) name,
+             unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) right_to
+        WHERE to_regclass(name) IS NOT NULL AND NOT (name = 'holdfast_meta' AND
+                right_to IN ('INSERT', 'DELETE'))
+            AND NOT has_table_privilege(to_regclass(name)::oid, right_to)
+        GROUP BY name ORDER BY name) each_table))";
 
 enum column : std::uint8_t {
     recovers,
@@ -42,7 +57,12 @@ enum column : std::uint8_t {
     max_connections,
     tls,
     superuser,
-    version
+    version,
+    isolation,
+    time_zone,
+    keepalives,
+    moment,
+    missing_rights
 };
 
 /// What the server answered.
@@ -53,6 +73,9 @@ public:
         return ::PQgetvalue(from_, 0, which);
     }
     [[nodiscard]] bool is_true(column which) const { return text(which) == "t"; }
+    [[nodiscard]] std::int64_t large(column which) const {
+        return std::atoll(::PQgetvalue(from_, 0, which));
+    }
     [[nodiscard]] int number(column which) const {
         return std::atoi(::PQgetvalue(from_, 0, which));
     }
@@ -123,13 +146,24 @@ findings examine_access(const server_facts& facts, const std::string& where, boo
     return found;
 }
 
-finding examine_connections(const server_facts& facts, std::size_t ours, const std::string& where) {
-    const auto all = static_cast<std::size_t>(facts.number(max_connections));
-    const std::string text = fmt::format(
-        "a client uses up to {} and one that listens, of {} that the server allows", ours, all);
-    if (2 * (ours + 1) <= all) return {level::good, "connections", where, text, ""};
-    return {level::note, "connections", where, text + ": two clients may use them up",
-            "lower connections= in the URL, or raise max_connections"};
+// A session that holds a lock may be gone without the server having heard of it.
+std::optional<finding> examine_sessions(const server_facts& facts, const std::string& where) {
+    constexpr int soon = 60;
+    const int seconds = facts.number(keepalives);  // 0: a unix socket
+    if (seconds <= soon) return std::nullopt;
+    return finding{level::note, "sessions", where,
+                   fmt::format("if the network fails, the server looks after {} s whether a client "
+                               "is still there, and keeps its locks until then",
+                               seconds),
+                   "set tcp_keepalives_idle = 10, tcp_keepalives_interval = 5 and "
+                   "tcp_keepalives_count = 3"};
+}
+
+std::optional<finding> examine_rights(const server_facts& facts, const std::string& where) {
+    if (facts.text(missing_rights).empty()) return std::nullopt;
+    return finding{level::unsafe, "permissions", where,
+                   fmt::format("the user lacks {}", facts.text(missing_rights)),
+                   "GRANT SELECT, INSERT, UPDATE, DELETE on the tables to this user"};
 }
 
 bool is_remote(const postgresql::postgresql_options& options) {
@@ -149,15 +183,31 @@ findings examine_postgresql(const url& where) {
     postgresql::postgresql_link link(*options);
     const time_point deadline = system_clock().now() + postgresql_patience;
     if (!link.open(deadline)) return {};  // the trial has said why
+    const std::int64_t asked = time_of_day_us();
     const auto said = link.ask(question, deadline);
     if (!said || ::PQntuples(said->get()) != 1) return {};
     const server_facts facts(said->get());
     const std::string& label = link.label();
-    findings found{examine_role(facts, label), examine_durability(facts, label),
-                   examine_failover(facts, label),
-                   examine_connections(facts, options->connections, label)};
-    for (finding& one : examine_access(facts, label, is_remote(*options))) {
-        found.push_back(std::move(one));
+    findings found{
+        examine_role(facts, label), examine_durability(facts, label),
+        examine_failover(facts, label),
+        examine_sql_connections(options->connections,
+                                static_cast<std::size_t>(facts.number(max_connections)), label),
+        examine_sql_clock(facts.large(moment), asked, label)};
+    if (options->pooler_keeps_session) {
+        found.push_back({level::note, "pooler", label,
+                         "the URL says that a pooler keeps one server connection for a client, "
+                         "which cannot be verified from here",
+                         "see to it that its pool_mode is session"});
+    }
+    if (auto one = examine_rights(facts, label)) found.push_back(std::move(*one));
+    if (options->session_locks) {
+        if (auto one = examine_sessions(facts, label)) found.push_back(std::move(*one));
+    }
+    for (const findings& more :
+         {examine_sql_habits(facts.text(isolation), facts.text(time_zone), label),
+          examine_access(facts, label, is_remote(*options))}) {
+        found.insert(found.end(), more.begin(), more.end());
     }
     return found;
 }

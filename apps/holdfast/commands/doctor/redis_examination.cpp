@@ -2,6 +2,8 @@
 //
 // Asks every Redis server behind a URL: one server, the master that Sentinels watch and these
 // Sentinels, the masters of a Cluster, the members of a quorum.
+#include "command/key_text.hpp"
+#include "commands/doctor/cache_facts.hpp"
 #include "commands/doctor/examinations.hpp"
 #include "commands/doctor/redis_facts.hpp"
 #include "error_messages.hpp"
@@ -135,6 +137,51 @@ std::optional<clock_comparison> compare_clocks(const asker& server) {
     return clock_comparison{.offset = theirs - ours + trip / 2, .round_trip = trip};
 }
 
+std::uint64_t count_in(const result<reply>& answer) {
+    return answer && answer->number() > 0 ? static_cast<std::uint64_t>(answer->number()) : 0;
+}
+
+// Nothing: the key is none of ours.
+std::optional<key_facts> look_at_key(const std::string& name, const asker& server) {
+    key_facts one{.name = name};
+    const bool kept = detail::is_kept_key(name);
+    if (!kept) {
+        const auto begin = server(words("GETRANGE", name, 0, 2).idempotent());
+        one.is_entry = begin && begin->text() == "hc1";
+        if (!one.is_entry) return std::nullopt;
+        one.size = count_in(server(words("STRLEN", name).idempotent()));
+    } else if (name.ends_with(fmt::format(":{}", detail::kept::board_players))) {
+        one.is_board = true;
+        one.size = count_in(server(words("ZCARD", name).idempotent()));
+    }
+    const auto left = server(words("PTTL", name).idempotent());
+    one.lasts = left && left->number() == -1;
+    return one;
+}
+
+// A bounded number of keys, wherever SCAN begins. A user that may not SCAN is told nothing.
+findings examine_keys(const redis_facts& facts, const asker& server) {
+    constexpr std::uint64_t enough = 256;
+    constexpr int most_scans = 20;
+    key_sample sample;
+    std::string cursor = "0";
+    for (int i = 0; i < most_scans && sample.seen < enough; ++i) {
+        const auto page = server(words("SCAN", cursor, "COUNT", 100).idempotent());
+        if (!page || page->elements().size() != 2) break;
+        for (const reply& key : page->elements()[1].elements()) {
+            if (sample.seen >= enough) break;
+            sample.add(look_at_key(key.text(), server).value_or(key_facts{.name = key.text()}));
+        }
+        cursor = page->elements()[0].text();
+        if (cursor == "0") break;
+    }
+    return judge_sample(sample, hit_ratio(facts.info), facts.where);
+}
+
+void append(findings& to, findings more) {
+    std::ranges::move(more, std::back_inserter(to));
+}
+
 findings ask(redis_facts facts, const asker& server) {
     const auto info = server(words("INFO", "all").idempotent());
     if (!info) {
@@ -154,11 +201,9 @@ findings ask(redis_facts facts, const asker& server) {
         const auto user = server(words("ACL", "GETUSER", me->text()).idempotent());
         if (user) read_user(*user, facts);
     }
-    return judge(facts);
-}
-
-void append(findings& to, findings more) {
-    std::ranges::move(more, std::back_inserter(to));
+    findings found = judge(facts);
+    append(found, examine_keys(facts, server));
+    return found;
 }
 
 std::string master_name(const url& where) {

@@ -127,12 +127,13 @@ std::vector<std::string> draw(const top_view& view, screen_size size, const term
                     " " + right);
     const pulse& rates = view.rates;
     lines.push_back(
-        fit(fmt::format("{} held, {} waiting   {} {} handed off {} {} {}{}", view.leases.size(),
+        fit(fmt::format("{} held, {} waiting   {} {} handed off {} {} {}{}{}", view.leases.size(),
                         waiting, rates.from_counter ? "acquired" : "seen acquired",
                         padded(show_rate(rates.acquired, rates.at_least)),
                         padded(show_rate(rates.handed_off)),
                         rates.expired_from_counter ? "expired" : "seen expired",
-                        show_rate(rates.expired), in_all(rates.expired_in_all)),
+                        show_rate(rates.expired), in_all(rates.expired_in_all),
+                        rates.hits ? fmt::format("   hits {:.0f} %", *rates.hits * 100) : ""),
             size.columns));
     lines.push_back(view.trouble.empty()
                         ? std::string()

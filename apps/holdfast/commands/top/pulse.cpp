@@ -43,11 +43,26 @@ pulse_meter::counts pulse_meter::ask(client& on) const {
     }
     if (const auto info = engine.execute(words("INFO", "stats").idempotent(), give_up)) {
         const auto fields = parse_info(info->text());
-        if (const auto found = fields.find("expired_keys"); found != fields.end()) {
-            now.expired = number(found->second);
-        }
+        const auto field = [&](std::string_view name) {
+            const auto found = fields.find(name);
+            return found == fields.end() ? std::nullopt : number(found->second);
+        };
+        now.expired = field("expired_keys");
+        now.hits = field("keyspace_hits");
+        now.misses = field("keyspace_misses");
     }
     return now;
+}
+
+// Our own looks read a few keys, too: of so few reads a share says nothing.
+std::optional<double> pulse_meter::share_of_hits(const counts& before, const counts& now) {
+    constexpr std::uint64_t fewest = 100;
+    if (!before.hits || !before.misses || !now.hits || !now.misses) return std::nullopt;
+    if (*now.hits < *before.hits || *now.misses < *before.misses) return std::nullopt;
+    const std::uint64_t hits = *now.hits - *before.hits;
+    const std::uint64_t reads = hits + *now.misses - *before.misses;
+    if (reads < fewest) return std::nullopt;
+    return static_cast<double>(hits) / static_cast<double>(reads);
 }
 
 pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
@@ -76,6 +91,7 @@ pulse pulse_meter::measure(client& on, std::span<const lease_info> seen) {
         expired_ += found.expired ? *now.expired - *before_.expired : lost;
         if (!found.expired) found.expired = static_cast<double>(lost) / seconds;
         found.expired_in_all = expired_;
+        found.hits = share_of_hits(before_, now);
     }
     last_ = when;
     before_ = now;

@@ -24,6 +24,7 @@ struct pulse {
     std::optional<double> handed_off;   ///< In a second, as seen by looks.
     std::optional<double> expired;      ///< Keys in a second, or leases, as seen by looks …
     std::uint64_t expired_in_all = 0;   ///< … and since the first look.
+    std::optional<double> hits;         ///< Share of the server's reads that found their key.
     bool from_counter = false;          ///< Where `acquired` comes from,
     bool expired_from_counter = false;  ///< … and where `expired` does: known at the first look.
     bool at_least = false;              ///< The counter jumped: `acquired` is what looks saw.
@@ -42,8 +43,12 @@ private:
         std::optional<std::uint64_t> fences;
         std::optional<std::uint64_t> time_us;  ///< The server's time of day.
         std::optional<std::uint64_t> expired;
+        std::optional<std::uint64_t> hits;    ///< Reads of keys that were there, …
+        std::optional<std::uint64_t> misses;  ///< … and that were not.
     };
     [[nodiscard]] counts ask(client& on) const;
+    [[nodiscard]] static std::optional<double> share_of_hits(const counts& before,
+                                                             const counts& now);
 
     const bool one_server_;
     time_point last_{};
