@@ -28,15 +28,13 @@ import time
 from pathlib import Path
 
 import report
-from engines import ENGINES as OTHERS, RedisPy
+from engines import ENGINES, RedisPy
 from servers import wait_until
 from nemeses import NEMESES
 from places import INSIDE, Ground, die_with_us, isolation
 from proxy import Proxies
 from referee import Referee, last_grant, probed, verdict
-from zookeeper_servers import Zookeeper
 
-ENGINES = [*OTHERS, Zookeeper]
 HERE = Path(__file__).resolve().parent
 TTL_MS, WORK_MS, WORKERS, NAME = 1000, 5, 4, "job"
 PROBES = "new/*"  # names that nobody has used

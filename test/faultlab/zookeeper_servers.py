@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from engines import Engine
+from engine import Engine
 from places import die_with_us
 from servers import free_port, wait_until
 

@@ -130,8 +130,8 @@ result<void> postgresql_connection::ready(time_point give_up) {
 }
 
 // Every statement of the leases finds its rows by their key. A table with few rows and many old
-// versions of them makes the planner think otherwise, and a bitmap of one row costs half as much
-// again. What is ruled out so counts as dear, and a dear statement would be compiled each time.
+// versions of them makes the planner build a bitmap of one row, which costs a few percent more.
+// What is ruled out so counts as dear, and a dear statement may be compiled each time: so no jit.
 result<void> postgresql_connection::plan_for_keys() {
     const auto said = link_.ask(
         "SET jit = off; SET enable_bitmapscan = off; SET enable_seqscan = off; "
