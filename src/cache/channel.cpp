@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t read_at_once = 100;
 // A message that tells of something to read may be lost.
-constexpr duration look_again = std::chrono::seconds(1);
+constexpr duration channel_look_again = std::chrono::seconds(1);
 
 struct stream_offset {
     std::uint64_t epoch = 0;
@@ -165,7 +165,7 @@ result<std::optional<message_bytes>> stream_subscriber::next(duration wait,
         if (!ready_.empty()) break;
         if (anew_ && !before) continue;
         if (time().now() >= until) return std::nullopt;
-        told_.wait(mark, time(), std::min(until, later(time().now(), look_again)));
+        told_.wait(mark, time(), std::min(until, later(time().now(), channel_look_again)));
     }
     message_bytes first = std::move(ready_.front());
     ready_.pop_front();
