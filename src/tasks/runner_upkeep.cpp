@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The thread that renews, and looks after what dead workers left.
-#include "tasks/output_place.hpp"
 #include "tasks/runner_core.hpp"
 
 #include <fmt/format.h>
@@ -94,19 +93,12 @@ void runner_core::look_after_others() {
 
 // Its worker won the row and died before it had moved the output: anybody may do that.
 void runner_core::finish_stalled(const stalled_output& what) {
-    const task_table::report of{what.id, what.fence};
-    const auto moved = move_into_place(what.staged, what.place);
-    if (!moved) {
-        tell(task_event::kind::trouble, what.id, moved.error().detail);
-        return;
-    }
-    if (*moved == move_result::moved || *moved == move_result::there) {
-        if (const auto done = table_->finish(of, ""); done && *done) {
-            tell(task_event::kind::finished, what.id);
-        }
-        return;
-    }
-    if (const auto state = table_->unpublish(of); state && *state) {
+    const auto state = complete_output(*table_, what);
+    if (!state) {
+        tell(task_event::kind::trouble, what.id, state.error().detail);
+    } else if (*state == task_state::finished) {
+        tell(task_event::kind::finished, what.id);
+    } else if (*state) {
         tell(task_event::kind::rescued, what.id);
         table_->wake_all();
     }

@@ -270,4 +270,14 @@ task_attempt::step_result task_attempt::give_back_step(time_point now) {
     return over({attempt_end::kind::given_back, **state, {}});
 }
 
+result<std::optional<task_state>> complete_output(task_table& table, const stalled_output& what) {
+    const task_table::report of{what.id, what.fence};
+    const auto moved = move_into_place(what.staged, what.place);
+    if (!moved) return std::unexpected(moved.error());
+    if (*moved != move_result::moved && *moved != move_result::there) return table.unpublish(of);
+    const auto done = table.finish(of, "");
+    if (!done) return std::unexpected(done.error());
+    return *done ? std::optional(task_state::finished) : std::nullopt;
+}
+
 }  // namespace holdfast::detail

@@ -133,4 +133,10 @@ private:
     attempt_end ended_;
 };
 
+/// Does what a worker that won its row did not live to do: moves its output into place, and
+/// finishes the row. If there is nothing to move, the task must run again. Anybody may do it, also
+/// at the same time as others. Answers the row's state now; nothing: somebody else has changed it.
+[[nodiscard]] result<std::optional<task_state>> complete_output(task_table& table,
+                                                                const stalled_output& what);
+
 }  // namespace holdfast::detail

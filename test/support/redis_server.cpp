@@ -21,8 +21,8 @@ namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto start_within = 20s;
-constexpr auto end_within = 10s;
+constexpr auto redis_start_within = 20s;
+constexpr auto redis_end_within = 10s;
 constexpr const char* harness_user = "holdfast-harness";
 constexpr const char* harness_password = "harness";
 
@@ -93,7 +93,7 @@ void redis_server::start() {
     };
     std::string why = "it ended";
     try {
-        wait_for("a reply to PING", answers, start_within);
+        wait_for("a reply to PING", answers, redis_start_within);
     } catch (const std::runtime_error& e) {
         why = e.what();
         process_->kill();
@@ -116,7 +116,7 @@ void redis_server::stop() {
     if (!process_) return;
     process_->signal(SIGCONT);
     process_->signal(SIGTERM);
-    if (!process_->wait(end_within)) {
+    if (!process_->wait(redis_end_within)) {
         throw std::runtime_error("redis-server did not end on SIGTERM; its log:\n" + log_tail());
     }
 }

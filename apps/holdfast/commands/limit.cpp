@@ -34,7 +34,7 @@ double in_ms(duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-std::string to_json(const std::string& key, const decision& seen) {
+std::string decision_json(const std::string& key, const decision& seen) {
     detail::json_object out;
     out.put("key", key);
     out.put("allowed", seen.allowed);
@@ -68,7 +68,8 @@ exit_code ask(const limit_options& options, query what) {
     const auto seen =
         what == query::take ? limiter.take(options.key, amount) : limiter.peek(options.key, amount);
     if (!seen) return complain(seen.error());
-    fmt::print("{}\n", options.format == "json" ? to_json(options.key, *seen) : to_text(*seen));
+    fmt::print("{}\n",
+               options.format == "json" ? decision_json(options.key, *seen) : to_text(*seen));
     if (seen->allowed) return exit_code::success;
     return seen->retry_after == decision::never ? exit_code::usage : exit_code::busy;
 }

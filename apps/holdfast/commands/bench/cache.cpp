@@ -33,7 +33,7 @@ constexpr std::size_t entry_header = 78;
 constexpr std::string_view hit_prefix = "bench:cache:hit:";
 constexpr std::string_view raw_prefix = "bench:cache:raw:";
 constexpr std::string_view miss_prefix = "bench:cache:miss:";
-constexpr duration patience = 5s;
+constexpr duration cache_patience = 5s;
 constexpr std::chrono::milliseconds miss_life = 10s;
 
 struct cache_bench_options {
@@ -152,7 +152,7 @@ private:
                 .fresh = options_.slice() + 60s,
                 .jitter = 0s,
                 .stale = 1s,
-                .timeout = patience};
+                .timeout = cache_patience};
     }
 
     [[nodiscard]] worker_plan hits() const {
@@ -183,13 +183,13 @@ private:
                 const auto set =
                     words("SET", names->back(), whole, "PX", (options_.slice() + 60s).count());
                 static_cast<void>(
-                    engine->execute(set.idempotent(), engine->time().now() + patience));
+                    engine->execute(set.idempotent(), engine->time().now() + cache_patience));
             }
             return [engine, names, size = whole.size()](int worker) {
                 return make_turns(worker, [engine, names, size](std::uint64_t turn) {
                     const auto get = words("GET", (*names)[turn % names->size()]);
                     const auto seen =
-                        engine->execute(get.idempotent(), engine->time().now() + patience);
+                        engine->execute(get.idempotent(), engine->time().now() + cache_patience);
                     if (!seen) return result<void>(std::unexpected(seen.error()));
                     return must_hold(seen->text().size() == size);
                 });
@@ -231,7 +231,7 @@ private:
                                   .fresh = miss_life,
                                   .jitter = 0s,
                                   .stale = 0s,
-                                  .timeout = patience});
+                                  .timeout = cache_patience});
             return [this, cached](int worker) {
                 return make_turns(worker, [this, cached](std::uint64_t) {
                     const auto seen = cached->get(fresh_key(), [this] { return value_; });
@@ -251,11 +251,11 @@ private:
                     const std::string key = fmt::format("{}{}", miss_prefix, fresh_key());
                     const auto get = words("GET", key);
                     const auto seen =
-                        engine->execute(get.idempotent(), engine->time().now() + patience);
+                        engine->execute(get.idempotent(), engine->time().now() + cache_patience);
                     if (!seen) return result<void>(std::unexpected(seen.error()));
                     const auto set = words("SET", key, whole, "PX", miss_life.count());
                     const auto done =
-                        engine->execute(set.idempotent(), engine->time().now() + patience);
+                        engine->execute(set.idempotent(), engine->time().now() + cache_patience);
                     if (!done) return result<void>(std::unexpected(done.error()));
                     return must_hold(seen->is_nil());
                 });

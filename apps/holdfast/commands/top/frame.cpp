@@ -38,7 +38,7 @@ std::string repeated(std::string_view text, int count) {
     return out;
 }
 
-std::string bar(const lease_info& it, const top_view& view, int wide, const terminal& out) {
+std::string lease_bar(const lease_info& it, const top_view& view, int wide, const terminal& out) {
     double share = 1;
     if (it.remaining) {
         const auto full = view.full.find(it.name);
@@ -68,7 +68,7 @@ std::string in_all(std::uint64_t count) {
 
 std::string row(const lease_info& it, const top_view& view, widths wide, const terminal& out) {
     const std::string waiting = it.waiters == 0 ? "" : std::to_string(it.waiters);
-    return fit(printable(it.name), wide.name) + " " + bar(it, view, wide.bar, out) + " " +
+    return fit(printable(it.name), wide.name) + " " + lease_bar(it, view, wide.bar, out) + " " +
            fit(show_left(it.remaining), left_columns) + " " +
            out.in(paint::yellow, fit(waiting, waiting_columns)) + " " +
            fit(show_holders(it), wide.holder);
