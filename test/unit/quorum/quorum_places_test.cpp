@@ -13,16 +13,16 @@ using namespace std::chrono_literals;
 
 using testing::ElementsAre;
 
-const time_point t0{1000s};
+const time_point began{1000s};
 
 class quorum_places_of_three : public testing::Test {
 protected:
     void undo(std::uint64_t at_0, std::uint64_t at_1, std::uint64_t at_2) {
         const std::array<fencing_token, 3> undone{{{at_0}, {at_1}, {at_2}}};
-        EXPECT_TRUE(places.undoing(who, undone, look, t0));
+        EXPECT_TRUE(places.undoing(who, undone, look, began));
     }
-    void ask() { look = places.look(who, true, t0).look; }
-    std::vector<fencing_token> undone() { return places.renew(who, t0).undone; }
+    void ask() { look = places.look(who, true, began).look; }
+    std::vector<fencing_token> undone() { return places.renew(who, began).undone; }
 
     seeded_entropy chance{7};
     const quorum_owners::asker who{owner_token::draw(chance), *lock_name::make("job")};
@@ -43,10 +43,10 @@ TEST_F(quorum_places_of_three, leave_it_to_a_later_request_to_undo_what_both_wer
     const std::uint64_t first = look;
     ask();
     const std::array<fencing_token, 3> late{{{5}, {0}, {0}}};
-    EXPECT_FALSE(places.undoing(who, late, first, t0));
+    EXPECT_FALSE(places.undoing(who, late, first, began));
     EXPECT_THAT(undone(), testing::IsEmpty());
     static_cast<void>(places.forget(who));
-    EXPECT_TRUE(places.undoing(who, late, first, t0)) << "it was given back, and asks no more";
+    EXPECT_TRUE(places.undoing(who, late, first, began)) << "it was given back, and asks no more";
 }
 
 TEST_F(quorum_places_of_three, forget_what_a_node_has_undone_or_granted_anew) {
