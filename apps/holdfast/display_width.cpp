@@ -82,4 +82,10 @@ std::string wrapped(std::string_view text, int width, int indent) {
     return out;
 }
 
+std::string repeated(std::string_view text, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+}
+
 }  // namespace holdfast::app

@@ -19,4 +19,7 @@ namespace holdfast::app {
 /// As lines of at most `width` columns, broken at blanks.
 [[nodiscard]] std::string wrapped(std::string_view text, int width, int indent);
 
+/// The text so many times.
+[[nodiscard]] std::string repeated(std::string_view text, int count);
+
 }  // namespace holdfast::app

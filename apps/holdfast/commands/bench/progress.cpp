@@ -17,12 +17,6 @@ constexpr int longest_progress_bar = 24;
 constexpr int shortest_bar = 8;
 constexpr int shortest_step = 4;
 
-std::string repeated(std::string_view text, int count) {
-    std::string out;
-    for (int i = 0; i < count; ++i) out += text;
-    return out;
-}
-
 }  // namespace
 
 std::string draw(const progress_view& view, int width, const terminal& on) {

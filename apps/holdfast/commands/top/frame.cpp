@@ -32,12 +32,6 @@ widths share_out(int columns) {
     return {name, bar, std::max(0, rest - name)};
 }
 
-std::string repeated(std::string_view text, int count) {
-    std::string out;
-    for (int i = 0; i < count; ++i) out += text;
-    return out;
-}
-
 std::string lease_bar(const lease_info& it, const top_view& view, int wide, const terminal& out) {
     double share = 1;
     if (it.remaining) {
