@@ -7,27 +7,36 @@
 #include <holdfast/engine/url.hpp>
 #include <holdfast/tasks/task_store.hpp>
 
-#include <memory>
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+struct task_database {
+    std::string_view scheme;
+    result<task_store> (*open)(const url& where, const task_store_options& options);
+};
+
+constexpr task_database task_databases[] = {
+#define HOLDFAST_TASKS(scheme, opener) {scheme, detail::opener},
+#include "task_table.inc"
+#undef HOLDFAST_TASKS
+    {"", nullptr},  // for a build without any of them
+};
+
+}  // namespace
 
 result<task_store> open_tasks(std::string_view where, const task_store_options& options) {
     auto read = parse_url(where);
     if (!read) return std::unexpected(std::move(read.error()));
-#ifdef HOLDFAST_HAS_SQLITE
-    if (read->scheme == "sqlite") return detail::open_sqlite_tasks(*read, options);
-#endif
-#ifdef HOLDFAST_HAS_POSTGRESQL
-    if (read->scheme == "postgresql" || read->scheme == "postgres") {
-        return detail::open_postgresql_tasks(*read, options);
+    const auto* const found =
+        std::ranges::find(task_databases, read->scheme, &task_database::scheme);
+    if (found != std::end(task_databases) && found->open != nullptr) {
+        return found->open(*read, options);
     }
-#endif
-#ifdef HOLDFAST_HAS_MYSQL
-    if (read->scheme == "mysql" || read->scheme == "mariadb") {
-        return detail::open_mysql_tasks(*read, options);
-    }
-#endif
     return fail(errc::unsupported,
                 "tasks are kept in tables: use sqlite:/path/of/the/file for one machine, or "
                 "postgresql://host/database or mysql://host/database for several (if this build "

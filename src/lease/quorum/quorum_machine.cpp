@@ -10,7 +10,7 @@
 namespace holdfast::detail {
 namespace {
 
-duration ttl_of(const lease_request& request) {
+duration yes_counts_for(const lease_request& request) {
     return std::visit(overloaded{
                           [](const ask::acquire& asked) { return asked.ttl; },
                           [](const ask::renew& asked) { return asked.ttl; },
@@ -83,7 +83,7 @@ void quorum_machine::take(std::size_t node, result<lease_reply> reply, time_poin
         return;
     }
     // A yes that comes when the lease it speaks of may be over is worth nothing.
-    const duration ttl = ttl_of(plan_.request);
+    const duration ttl = yes_counts_for(plan_.request);
     const bool agrees = std::holds_alternative<answer::granted>(*reply) ||
                         std::holds_alternative<answer::renewed>(*reply);
     if (agrees && now >= valid_until(sent_, ttl)) {
