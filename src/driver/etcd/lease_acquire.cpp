@@ -39,6 +39,11 @@ std::int64_t with_reserve(std::int64_t ttl_s) {
     return ttl_s + ttl_s / 10;
 }
 
+void hold_from_now(standing& one) {
+    one.holds = true;
+    one.watch = {};
+}
+
 }  // namespace
 
 auto lease_core::lend(core_ptr self, std::int64_t ttl_s, spare_lease spares, time_point give_up)
@@ -260,18 +265,29 @@ auto lease_core::stand_in_queue(core_ptr self, ask::acquire asked, lent_lease le
         if (mine.doubtful) self->book_.put(at, mine, since);
         co_return std::unexpected(std::move(said.value.error()));
     }
-    pending<kept> confirming = confirm(lent);
-    const kept is = co_await confirming;
-    if (is == kept::gone) co_return std::nullopt;
     const int last = said.value->responses_size() - 1;
     seen_queue seen = self->queue_in(said.value->responses(last).response_range(), asked.name,
                                      said.value->header().revision());
+    if (!said.value->succeeded()) {
+        if (seen.queue.find(asked.owner) == nullptr) co_return std::nullopt;
+        // Its entry is there already, and maybe on another lease than the one that was renewed.
+        later<std::optional<lease_reply>> joining =
+            join_others(self, asked, std::move(seen), std::move(lent), said.doubt, give_up);
+        result<std::optional<lease_reply>> joined = co_await joining;
+        co_return joined;
+    }
+    pending<kept> confirming = confirm(lent);
+    const kept is = co_await confirming;
+    if (is == kept::gone) co_return std::nullopt;
     const ordered::queue_entry* there = seen.queue.find(asked.owner);
     if (there == nullptr) co_return std::nullopt;
     mine.entry = *there;
     mine.doubtful = mine.doubtful || said.doubt || is == kept::unknown;
-    if (!said.value->succeeded()) mine.lease.id = there->lease;
     self->book_.put(at, mine, since);
+    if (is == kept::unknown) {
+        co_return fail(errc::outcome_unknown,
+                       "etcd: it stands in the queue, but its lease could not be renewed");
+    }
     reply concluding = conclude(self, asked, std::move(mine), std::move(seen), give_up);
     result<lease_reply> concluded = co_await concluding;
     if (!concluded) co_return std::unexpected(std::move(concluded.error()));
@@ -283,6 +299,7 @@ auto lease_core::look_again(core_ptr self, ask::acquire asked, standing mine, ti
     -> later<std::optional<lease_reply>> {
     const place at = standing_book::of(asked.name, asked.owner);
     const time_point since = self->now();
+    const std::optional<standing> known = self->book_.find(at);
     // A renewal that comes too late is not answered until the lease is revoked: see etcd_client.
     const bool in_time = since < mine.lease.ends;
     std::optional<pending<called<std::int64_t>>> renewal;
@@ -297,7 +314,9 @@ auto lease_core::look_again(core_ptr self, ask::acquire asked, standing mine, ti
         co_return std::nullopt;
     }
     if (auto why = seen->queue.unfit(asked)) co_return std::unexpected(std::move(*why));
-    if (!renewal) renewal = self->client_->keep_alive(there->lease, give_up);
+    if (!renewal || there->lease != mine.lease.id) {
+        renewal = self->client_->keep_alive(there->lease, give_up);
+    }
     pending<called<std::int64_t>> renewing = *renewal;
     called<std::int64_t> said = co_await renewing;
     if (!said.value) {
@@ -310,12 +329,20 @@ auto lease_core::look_again(core_ptr self, ask::acquire asked, standing mine, ti
     }
     mine.entry = *there;
     mine.lease = {there->lease, *said.value, since + std::chrono::seconds(*said.value)};
+    bool newer = false;
     const bool watched = self->book_.update(at, [&](standing& one) {
+        const std::uint64_t seen_before = known ? known->entry.version : 0;
+        newer = standing_book::is_newer(one, mine.entry.version, seen_before);
+        if (newer) return;
         one.entry = mine.entry;
         one.lease = mine.lease;
         mine.watch = one.watch;
         mine.holds = one.holds;
     });
+    if (newer || (known && !watched)) {
+        co_return fail(errc::outcome_unknown,
+                       "etcd: another request of this owner changed its entry as well");
+    }
     if (!watched) self->book_.put(at, mine, since);
     reply concluding = conclude(self, asked, std::move(mine), std::move(*seen), give_up);
     result<lease_reply> concluded = co_await concluding;
@@ -346,8 +373,7 @@ auto lease_core::conclude(core_ptr self, ask::acquire asked, standing mine, seen
             }
             mine = std::move(**written);
         }
-        mine.holds = true;
-        self->book_.put(at, mine, self->now());
+        self->book_.update(at, hold_from_now);
         co_return lease_reply(answer::granted{mine.entry.fence(), ttl_of_lease(mine.lease)});
     }
     if (asked.turns.value != 0) co_return lease_reply(answer::lost{});
@@ -379,8 +405,7 @@ auto lease_core::turn(core_ptr self, ask::acquire asked, standing mine, time_poi
         if (!*written) co_return lease_reply(answer::lost{});
         mine = std::move(**written);
     }
-    mine.holds = true;
-    self->book_.put(at, mine, self->now());
+    self->book_.update(at, hold_from_now);
     co_return lease_reply(answer::granted{asked.turns, ttl_of_lease(mine.lease)});
 }
 

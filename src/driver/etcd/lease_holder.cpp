@@ -68,8 +68,14 @@ auto lease_core::keep(core_ptr self, standing mine, bool seen_now, time_point gi
             const auto& stored = said.value->responses(0).response_range();
             if (stored.kvs_size() == 0) co_return std::nullopt;
             const ordered::queue_entry there = entry_of(stored.kvs(0));
-            if (there.owner != mine.entry.owner) co_return std::nullopt;
+            if (there.owner != mine.entry.owner || there.position != mine.entry.position) {
+                co_return std::nullopt;
+            }
             mine.entry = there;
+            if (there.lease != mine.lease.id) {  // written by a request of ours that was in doubt
+                mine.lease.id = there.lease;
+                renewing = self->client_->keep_alive(there.lease, give_up);
+            }
         }
     }
     called<std::int64_t> kept = co_await renewing;
@@ -84,6 +90,7 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
     const place at = standing_book::of(asked.name, asked.owner);
     const time_point since = self->now();
     std::optional<standing> mine = self->book_.find(at);
+    const std::optional<standing> known = mine;
     const bool in_time = mine && mine->holds && since < mine->lease.ends;
     if (!in_time) {
         later<std::optional<standing>> finding =
@@ -111,10 +118,21 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         }
     }
     if (mine) {
-        self->book_.put(at, *mine, since);
+        // Not over what another request of this owner has stored meanwhile.
+        const bool there = self->book_.update(at, [&](standing& one) {
+            if (!known || one.lease.id != known->lease.id) return;
+            if (standing_book::is_newer(one, mine->entry.version, known->entry.version)) return;
+            one.entry = mine->entry;
+            one.lease = mine->lease;
+            one.holds = true;
+            one.doubtful = one.doubtful || mine->doubtful;
+        });
+        if (!there && !known) self->book_.put(at, *mine, since);
         co_return lease_reply(answer::renewed{.ttl = std::chrono::seconds(mine->lease.ttl_s)});
     }
-    if (const auto gone = self->book_.take(at)) self->retire(*gone);
+    if (known) {
+        if (const auto gone = self->book_.take_on(at, known->lease.id)) self->retire(*gone);
+    }
     reply telling = lost(self, asked.name, asked.owner, give_up);
     result<lease_reply> told = co_await telling;
     co_return told;

@@ -40,7 +40,9 @@ public:
         return taken;
     }
 
+    /// One without an id is no lease: an owner that was adopted had none of this process's.
     void give_back(const etcd_lease& lease, time_point now) {
+        if (lease.id == 0) return;
         const std::scoped_lock guard(mutex_);
         if (free_.size() < most && lasts(lease, now)) free_.push_back(lease);
     }
@@ -52,7 +54,7 @@ public:
 
 private:
     static bool lasts(const etcd_lease& lease, time_point now) {
-        return lease.ends - now > std::chrono::seconds(lease.ttl_s) / 3;
+        return lease.ends > now + std::chrono::seconds(lease.ttl_s) / 3;
     }
 
     std::mutex mutex_;

@@ -26,11 +26,18 @@ std::optional<ordered::queue_entry> still_there(const wire::TxnResponse& said,
     return there;
 }
 
+std::unexpected<error> written_by_another() {
+    return fail(errc::outcome_unknown,
+                "etcd: another request of this owner wrote its entry as well");
+}
+
 }  // namespace
 
 auto lease_core::rewrite(core_ptr self, lock_name name, standing mine, std::int64_t ttl_s,
                          time_point give_up) -> later<std::optional<standing>> {
+    const place at{name.value(), mine.entry.owner};
     const time_point since = self->now();
+    const std::optional<standing> known = self->book_.find(at);
     for (int attempt = 0; attempt < most_rewrites; ++attempt) {
         const bool moves = ttl_s > mine.lease.ttl_s;
         lent_lease lent{mine.lease, {}};
@@ -49,14 +56,14 @@ auto lease_core::rewrite(core_ptr self, lock_name name, standing mine, std::int6
         if (!said.value) {
             if (said.no_lease && !said.doubt) continue;
             if (said.doubt) {
-                self->book_.update({name.value(), mine.entry.owner},
-                                   [](standing& one) { one.doubtful = true; });
+                self->book_.update(at, [](standing& one) { one.doubtful = true; });
             }
             co_return std::unexpected(std::move(said.value.error()));
         }
         if (!said.value->succeeded()) {
             const auto there = still_there(*said.value, mine.entry);
             if (!there) co_return std::nullopt;
+            if (!moves && there->lease != mine.lease.id) co_return written_by_another();
             mine.doubtful = mine.doubtful || said.doubt;
             mine.entry.version = there->version;
             continue;
@@ -64,14 +71,29 @@ auto lease_core::rewrite(core_ptr self, lock_name name, standing mine, std::int6
         pending<kept> confirming = confirm(lent);
         const kept is = co_await confirming;
         if (is == kept::gone) co_return std::nullopt;
-        if (moves && !mine.doubtful && !said.doubt) self->pool_.give_back(mine.lease, since);
+        const etcd_lease old = mine.lease;
         mine.doubtful = mine.doubtful || said.doubt || is == kept::unknown;
         mine.lease = lent.lease;
-        if (is == kept::yes) mine.lease.ends = since + std::chrono::seconds(mine.lease.ttl_s);
+        if (lent.renewal && is == kept::yes) {
+            mine.lease.ends = since + std::chrono::seconds(mine.lease.ttl_s);
+        }
         mine.entry.lease = lent.lease.id;
         mine.entry.version = static_cast<std::uint64_t>(said.value->header().revision());
+        if (known) {
+            // A release, or another rewrite, may have come between, and given the old lease away.
+            const std::optional<standing> had = self->book_.replace(at, mine, known->entry.version);
+            if (!had) {
+                if (moves) self->client_->revoke(lent.lease.id, give_up);
+                co_return std::nullopt;
+            }
+            if (standing_book::is_newer(*had, mine.entry.version, known->entry.version)) {
+                co_return written_by_another();
+            }
+            const bool unused = moves && had->lease.id == old.id;
+            if (unused && !had->doubtful && !mine.doubtful) self->pool_.give_back(old, since);
+        }
         if (is == kept::unknown) {
-            self->book_.put({name.value(), mine.entry.owner}, mine, since);
+            if (!known) self->book_.put(at, mine, since);
             co_return fail(errc::outcome_unknown, "etcd: the lease could not be renewed");
         }
         co_return std::move(mine);

@@ -74,6 +74,38 @@ public:
         return true;
     }
 
+    /// Whether another request has stored a later writing of an owner's entry than `written`, since
+    /// the caller saw the entry of `version`.
+    [[nodiscard]] static bool is_newer(const standing& one, std::uint64_t written,
+                                       std::uint64_t version) {
+        return one.entry.version > written && one.entry.version != version;
+    }
+
+    /// Stores an entry that was written again, and its lease, unless the owner has left, or
+    /// is_newer(). What was there before: its lease is the caller's now if it was replaced.
+    std::optional<standing> replace(const place& at, const standing& written,
+                                    std::uint64_t version) {
+        const std::scoped_lock guard(mutex_);
+        const auto found = all_.find(at);
+        if (found == all_.end()) return std::nullopt;
+        standing& one = found->second;
+        standing before = one;
+        if (is_newer(one, written.entry.version, version)) return before;
+        one.entry = written.entry;
+        one.lease = written.lease;
+        one.holds = one.holds || written.holds;
+        one.doubtful = one.doubtful || written.doubtful;
+        return before;
+    }
+
+    /// Only if it is on this lease still: else another request has moved it.
+    std::optional<standing> take_on(const place& at, std::int64_t lease) {
+        const std::scoped_lock guard(mutex_);
+        const auto found = all_.find(at);
+        if (found == all_.end() || found->second.lease.id != lease) return std::nullopt;
+        return std::move(all_.extract(found).mapped());
+    }
+
     std::optional<standing> take(const place& at) {
         const std::scoped_lock guard(mutex_);
         auto node = all_.extract(at);
