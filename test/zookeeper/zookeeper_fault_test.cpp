@@ -199,7 +199,7 @@ TEST(zookeeper_faults, a_ttl_beyond_the_longest_session_is_granted_for_less_and_
     const owner_token a = new_owner();
     const auto held = store.acquire(name_of("long"), a, ask::when_busy::refuse, 1h);
     ASSERT_TRUE(is_granted(held));
-    EXPECT_EQ(std::get<answer::granted>(*held).ttl, 45s) << "three quarters of the servers' 60 s";
+    EXPECT_EQ(std::get<answer::granted>(*held).ttl, 30s) << "half of the servers' 60 s";
     EXPECT_TRUE(is_renewed(store.send(ask::renew{name_of("long"), a, {}, 1h})));
     ASSERT_TRUE(store.release(name_of("long"), a));
 }
