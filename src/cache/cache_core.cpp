@@ -19,6 +19,7 @@ namespace {
 constexpr duration look_again = std::chrono::seconds(1);
 constexpr duration look_again_unheard = std::chrono::milliseconds(20);
 constexpr duration listen_again = std::chrono::seconds(1);
+constexpr duration track_again = std::chrono::seconds(10);
 
 std::uint64_t draw_process(entropy& chance) {
     return chance.below(UINT64_MAX);
@@ -93,17 +94,18 @@ template bool cache_core::answered(const result<bool>&);
 
 void cache_core::listen() {
     if (listening_.load(std::memory_order_acquire)) return;
-    const std::scoped_lock guard(listen_mutex_);
-    if (listening_.load(std::memory_order_relaxed) || now() < next_listen_) return;
-    next_listen_ = later(now(), listen_again);
+    // One caller tries, and no other waits for it: until it has succeeded, waiters look now and
+    // then instead, and no copies are kept.
+    const std::unique_lock guard(listen_mutex_, std::try_to_lock);
+    if (!guard || listening_.load(std::memory_order_relaxed) || now() < next_listen_) return;
     if (!heard_) {
         auto made = where_.engine()->subscribe(
             entries_.channel(), channel_scope::global, [this](const push_event& e) { hear(e); },
             give_up());
-        if (!made) return;  // waiters look now and then instead, and no copies are kept
-        heard_ = std::move(*made);
+        if (made) heard_ = std::move(*made);
     }
-    if (track()) listening_.store(true, std::memory_order_release);
+    if (heard_ && track()) listening_.store(true, std::memory_order_release);
+    next_listen_ = later(now(), heard_ ? track_again : listen_again);
 }
 
 // A change by anything but a cache is told by the server alone. One that cannot tell, or may not,

@@ -184,8 +184,9 @@ load_result cache_core::load_while_away(std::string_view key, const byte_loader&
     } else {
         counted_.away_loads.fetch_add(1, std::memory_order_relaxed);
         const std::uint64_t mark = local_.mark(key);
+        const time_point asked = now();  // what the source says is no younger than the question
         outcome = run(key, load);
-        if (outcome) local_.put(key, outcome->value_or(""), !outcome->has_value(), now(), mark);
+        if (outcome) local_.put(key, outcome->value_or(""), !outcome->has_value(), asked, mark);
     }
     flights_.end(key, flight, outcome);
     return outcome;

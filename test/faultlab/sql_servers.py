@@ -169,6 +169,7 @@ class MariadbServer(SqlServer):
 
     def initialize(self):
         self.run("mariadb-install-db", "--no-defaults", f"--datadir={self.directory}/data",
+                 f"--tmpdir={self.directory}",
                  "--auth-root-authentication-method=normal", "--skip-test-db",
                  "--skip-name-resolve", "--innodb-log-file-size=8M", "--innodb-use-native-aio=0")
         with open(f"{self.directory}/first.sql", "w", encoding="ascii") as statements:
@@ -178,6 +179,7 @@ class MariadbServer(SqlServer):
 
     def words(self):
         return ["mariadbd", "--no-defaults", f"--datadir={self.directory}/data",
+                f"--tmpdir={self.directory}",
                 f"--socket={self.directory}/socket", f"--port={self.port}",
                 f"--bind-address={','.join(self.place.listens())}", "--skip-name-resolve",
                 f"--pid-file={self.directory}/pid", "--innodb-buffer-pool-size=16M",

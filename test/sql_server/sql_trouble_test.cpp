@@ -56,5 +56,20 @@ TEST(sql_trouble, tables_of_an_older_version_are_refused_and_made_anew_once_drop
     EXPECT_EQ(trouble_at_url(url).detail, "it was granted");
 }
 
+TEST(sql_trouble, a_database_whose_tables_were_emptied_grants_nothing) {
+    shared_server().sql("CREATE DATABASE emptied");
+    auto one = open(shared_server().url("emptied")).value();
+    auto two = open(shared_server().url("emptied")).value();
+    const auto held = one.mutex("job").try_acquire();
+    ASSERT_TRUE(held);
+    ASSERT_EQ(two.mutex("job").try_acquire().error(), errc::busy);
+    shared_server().sql("DELETE FROM holdfast_meta", "emptied");
+    EXPECT_FALSE(two.mutex("job").try_acquire());
+    const auto never_seen = two.mutex("another").try_acquire();
+    ASSERT_FALSE(never_seen);
+    EXPECT_EQ(never_seen.error(), errc::corrupt);
+    EXPECT_THAT(never_seen.error().detail, HasSubstr("holdfast_meta has no row"));
+}
+
 }  // namespace
 }  // namespace holdfast::test

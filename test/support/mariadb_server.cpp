@@ -75,6 +75,7 @@ mariadb_server::mariadb_server(mariadb_options options)
     give_to_mysql(directory);
     run_to_success({.argv = as_mysql({"mariadb-install-db", "--no-defaults",
                                       "--datadir=" + (directory / "data").string(),
+                                      "--tmpdir=" + directory.string(),
                                       "--auth-root-authentication-method=normal", "--skip-test-db",
                                       "--skip-name-resolve", log_size, plain_files}),
                     .output = directory / "install.log",
@@ -98,6 +99,7 @@ void mariadb_server::start() {
     std::vector<std::string> words{"mariadbd", "--no-defaults"};
     const auto set = [&](const std::string& setting) { words.push_back("--" + setting); };
     set("datadir=" + (directory / "data").string());
+    set("tmpdir=" + directory.string());  // a server that starts empties the one that it shares
     set("socket=" + socket().string());
     set("pid-file=" + (directory / "pid").string());
     set("port=" + std::to_string(port_));

@@ -126,9 +126,9 @@ constexpr std::string_view sweep_free = R"(
 UPDATE holdfast_meta SET floor =
     GREATEST(floor, COALESCE((SELECT MAX(n.top) FROM holdfast_names n
         WHERE n.name > ?1 AND n.name <= ?2 AND n.crowd = 0 AND n.expires <= {now}
-            AND ABS({now} - n.top) >= ?3), 0));
+            AND {now} - n.top >= ?3), 0));
 DELETE FROM holdfast_names
-WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now} AND ABS({now} - top) >= ?3
+WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now} AND {now} - top >= ?3
     AND top <= (SELECT m.floor FROM holdfast_meta m))";
 
 constexpr std::string_view put_note = R"(

@@ -86,7 +86,7 @@ constexpr std::string_view sweep_free = R"(
 WITH over AS (
     SELECT name FROM holdfast_names
     WHERE name > ?1 AND name <= ?2 AND crowd = 0 AND expires <= {now}
-        AND abs({now} - top) >= ?3
+        AND {now} - top >= ?3
     ORDER BY name FOR UPDATE SKIP LOCKED),
 gone AS (
     DELETE FROM holdfast_names n USING over WHERE n.name = over.name RETURNING n.top)

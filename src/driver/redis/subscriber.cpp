@@ -283,6 +283,7 @@ void subscriber::confirm(const key& k) {
         if (!t.confirmed && t.heard) who = t.told;
         t.confirmed = true;
         t.heard = true;
+        backoff_ = {};
         changed_.notify_all();
     }
     if (!who) return;

@@ -111,6 +111,7 @@ private:
     void leave(const key& k, const std::shared_ptr<listener>& who);
     void serve();
     [[nodiscard]] bool reconnect();
+    void back_off(lock& held);
     void listen();
     [[nodiscard]] bool ask_for_reading(lock& held);
     [[nodiscard]] bool take_reading(const push_wait& wait);

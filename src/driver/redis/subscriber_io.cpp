@@ -59,18 +59,12 @@ bool subscriber::reconnect() {
         problem_ = made.error().detail;
         problem_code_ = made.error().code;
         changed_.notify_all();
-        const auto& o = profile_.options;
-        backoff_ = std::clamp(backoff_ * 2, o.backoff_min, o.backoff_max);
-        const auto half = static_cast<std::uint64_t>(backoff_.count()) / 2 + 1;
-        const time_point next =
-            time_.now() + backoff_ / 2 + duration(static_cast<duration::rep>(chance_.below(half)));
-        while (!stopping_ && time_.now() < next) time_.wait_until(held, changed_, next);
+        back_off(held);
         return false;
     }
     connection_ = std::move(*made);
     counts_->connects.add();
     counts_->open_connections.add();
-    backoff_ = {};
     problem_.clear();
     out_.clear();
     out_sent_ = 0;
@@ -92,6 +86,17 @@ bool subscriber::reconnect() {
         queue_words(verb_of(scope, true), scope, all);
     }
     return true;
+}
+
+// Longer each time, until a subscription is confirmed: a server that takes connections and refuses
+// every SUBSCRIBE is not asked in a loop.
+void subscriber::back_off(lock& held) {
+    const auto& o = profile_.options;
+    backoff_ = std::clamp(backoff_ * 2, o.backoff_min, o.backoff_max);
+    const auto half = static_cast<std::uint64_t>(backoff_.count()) / 2 + 1;
+    const time_point next =
+        time_.now() + backoff_ / 2 + duration(static_cast<duration::rep>(chance_.below(half)));
+    while (!stopping_ && time_.now() < next) time_.wait_until(held, changed_, next);
 }
 
 void subscriber::lose(std::string reason) {
@@ -306,9 +311,10 @@ bool subscriber::read_replies(std::string_view bytes) {
         if (pushed->is_error()) {
             const error e = to_error(*pushed);
             lose("SUBSCRIBE: " + e.detail);
-            const lock held(mutex_);
+            lock held(mutex_);
             problem_code_ = e.code;
             changed_.notify_all();
+            back_off(held);
             return false;
         }
         dispatch(*pushed);

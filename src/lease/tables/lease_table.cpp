@@ -14,12 +14,14 @@ namespace {
 
 // What the row of a name says.
 struct gate_row {
+    bool there = false;
     std::int64_t now = 0;
     std::int64_t top = 0;
     bool crowd = false;
     std::vector<party> holder = {};
 
     void read(const row& from) {
+        there = true;
         now = from.number(0);
         if (from.is_null(3)) return;
         top = from.number(3);
@@ -68,6 +70,12 @@ result<name_book> lease_table::load(std::string_view name, const hearing_check& 
     auto done = db_.run_all(std::span(both).first(db_.is_remote() ? 2 : 1));
     if (done && gate.crowd && !db_.is_remote()) done = db_.run_all(std::span(both).last(1));
     if (!done) return std::unexpected(std::move(done.error()));
+    if (!gate.there) {
+        return fail(
+            errc::corrupt,
+            "holdfast_meta has no row: somebody emptied the table; nothing is granted until "
+            "the tables are dropped and made again");
+    }
     return name_book(gate.now, gate.top, std::move(gate.crowd ? all : gate.holder), hears, reach);
 }
 
@@ -94,7 +102,8 @@ result<void> lease_table::save(std::string_view name, name_book& book, free_gate
         const std::array<value, 2> values{name, p.owner};
         if (auto done = db_.write(sentence::drop_party, values); !done) return done;
     }
-    const bool keeps = db_.is_remote() ? then == free_gate::stays : book.top() >= book.now();
+    // What is ahead of the clock keeps its fences from going back.
+    const bool keeps = (db_.is_remote() && then == free_gate::stays) || book.top() >= book.now();
     if (left == 0 && !keeps) {
         const std::array<value, 1> values{name};
         return db_.write(sentence::drop_gate, values);

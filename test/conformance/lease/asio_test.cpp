@@ -161,8 +161,11 @@ TEST_P(asio_promise, thousands_of_coroutines_wait_on_one_thread) {
     const auto task = [&](int i) -> asio::awaitable<void> {
         auto mine = co_await async_acquire(one.mutex("n/" + std::to_string(i)), long_lived,
                                            asio::use_awaitable);
+        EXPECT_TRUE(mine) << to_string(mine.error());
         if (!mine) co_return;
-        if (co_await async_release(std::move(*mine), asio::use_awaitable)) ++done;
+        const auto released = co_await async_release(std::move(*mine), asio::use_awaitable);
+        EXPECT_TRUE(released) << to_string(released.error());
+        if (released) ++done;
     };
     for (int i = 0; i < names; ++i) asio::co_spawn(context, task(i), asio::detached);
     context.poll();
