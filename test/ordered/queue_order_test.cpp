@@ -94,6 +94,25 @@ TEST(queue_order, takes_the_lock_of_another_program_for_an_exclusive_one) {
     EXPECT_EQ(info.holders[0].client, "");
 }
 
+// A waiter is not thrown out by one that stands behind it.
+TEST(queue_order, refuses_the_one_that_came_later_with_another_kind) {
+    const auto asks = [](std::size_t place, const lease_mode& mode) {
+        return ask::acquire{lock_name::make("job").value(),
+                            owner_token::parse(owner_text(place)).value(),
+                            mode,
+                            std::chrono::seconds(1),
+                            ask::when_busy::refuse,
+                            {}};
+    };
+    const auto queue = queue_of({permits(1, 1), permits(1, 1), exclusive, permits(1, 1)});
+    EXPECT_FALSE(queue.unfit(asks(0, permits(1, 1))));
+    EXPECT_FALSE(queue.unfit(asks(1, permits(1, 1)))) << "the mutex stands behind it";
+    EXPECT_TRUE(queue.unfit(asks(2, exclusive)));
+    EXPECT_TRUE(queue.unfit(asks(3, permits(1, 1))));
+    EXPECT_TRUE(queue.unfit(asks(7, exclusive))) << "all stand before one that is not there";
+    EXPECT_TRUE(queue.unfit(asks(0, exclusive))) << "its own entry is of the other kind";
+}
+
 // Whoever held the name holds it still, whatever goes or comes: the proof needs nothing else.
 TEST(queue_order, never_takes_the_name_from_one_that_holds_it) {
     std::mt19937 chance(7);  // style: allow chance, because a seed must do the same again

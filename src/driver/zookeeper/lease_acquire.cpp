@@ -191,12 +191,16 @@ auto lease_core::look_again(core_ptr self, ask::acquire asked, standing mine, ti
         if (mine.on->is_over()) co_return std::nullopt;
         co_return std::unexpected(std::move(queue.error()));
     }
-    if (own_entry(*queue, mine) == nullptr) {
-        if (const auto gone = self->book_.take(at)) gone->on->unwatch(gone->watch);
+    const ordered::queue_entry* const there = own_entry(*queue, mine);
+    if (there == nullptr) {
+        if (const auto gone = self->book_.take(at)) self->forget(at, *gone);
         if (asked.turns.value != 0) co_return lease_reply(answer::lost{});
         co_return std::nullopt;
     }
-    if (auto why = queue->unfit(asked)) co_return std::unexpected(std::move(*why));
+    // One that asks for what it has not got keeps what it has.
+    if (there->mode != asked.mode) {
+        if (auto why = queue->unfit(asked)) co_return std::unexpected(std::move(*why));
+    }
     mine.ttl = asked.ttl;
     const bool known = self->book_.update(at, [&](standing& one) {
         one.ttl = mine.ttl;

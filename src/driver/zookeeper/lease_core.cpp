@@ -19,6 +19,12 @@ using namespace std::chrono_literals;
 constexpr duration sweep_every = 500ms;
 constexpr duration swept_within = 3s;
 
+/// An entry that is moved keeps its number. No key: it may be any.
+bool same_place(const standing& known, const ordered::queue_entry& entry) {
+    return known.entry.key.empty() ||
+           entry_names::number_text(known.entry.key) == entry_names::number_text(entry.key);
+}
+
 }  // namespace
 
 lease_core::lease_core(zookeeper_options options, clock& time)
@@ -191,16 +197,19 @@ auto lease_core::sweep(core_ptr self, orphan one) -> pending<bool> {
     if (queue) {
         for (const ordered::queue_entry& entry : queue->entries()) {
             if (entry.owner != one.at.second) continue;
-            // An owner that has come again since is not meant.
-            const auto known = self->book_.find(one.at);
-            if (known && (known->entry.key.empty() || known->entry.key == entry.key)) continue;
-            // Nor is one that another store has moved to its own session.
             std::int64_t session = 0;
             later<ordered::queue_entry> asking =
                 with_data(self, one.on, *name, entry, give_up, &session);
             result<ordered::queue_entry> asked = co_await asking;
             clean = clean && asked;
+            // One that another store has moved to its own session is not meant.
             if (!asked || session != one.on->id()) continue;
+            // Nor is an owner that has come again since. But one that was perhaps moved is looked
+            // at until the book knows it where it is, or not at all: its owner may rely on it.
+            if (const auto known = self->book_.find(one.at); known && same_place(*known, entry)) {
+                clean = clean && known->on == one.on && known->entry.key == entry.key;
+                continue;
+            }
             pending<answered> removing = zookeeper_session::call(
                 one.on, {.what = request::kind::remove, .path = self->path_of(*name, entry.key)},
                 give_up);
@@ -209,11 +218,15 @@ auto lease_core::sweep(core_ptr self, orphan one) -> pending<bool> {
         }
     }
     if (clean || one.on->is_over()) co_return true;
-    const std::scoped_lock guard(self->mutex_);
-    self->orphans_.push_back(std::move(one));
-    self->orphans_due_ = std::min(self->orphans_due_, self->now() + sweep_every);
-    self->client_.wake_at(self->orphans_due_);
+    self->sweep_later(std::move(one));
     co_return false;
+}
+
+void lease_core::sweep_later(orphan one) {
+    const std::scoped_lock guard(mutex_);
+    orphans_.push_back(std::move(one));
+    orphans_due_ = std::min(orphans_due_, now() + sweep_every);
+    client_.wake_at(orphans_due_);
 }
 
 // Those that wait are told to come again. Those that hold learn it when they renew; by their own

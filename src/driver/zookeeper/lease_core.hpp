@@ -106,6 +106,8 @@ private:
     static later<std::optional<standing>> move(core_ptr self, lock_name name, standing mine,
                                                ordered::queue_entry changed, session_ptr to,
                                                time_point give_up);
+    void suspect(const lock_name& name, const standing& mine, const ordered::queue_entry& changed,
+                 const session_ptr& to);
     /// Moves to a session that keeps leases of `ttl`, if it is not on one.
     static later<std::optional<standing>> lengthen(core_ptr self, lock_name name, standing mine,
                                                    duration ttl, time_point give_up);
@@ -134,6 +136,7 @@ private:
     time_point upkeep(time_point now);
     void hear(const session_ptr& from, session_event event);
     static pending<bool> sweep(core_ptr self, orphan one);
+    void sweep_later(orphan one);
     void forget(const place& at, const standing& gone);
     void put(const place& at, standing what);
     void stop();

@@ -11,6 +11,13 @@
 #include <utility>
 
 namespace holdfast::zookeeper {
+namespace {
+
+bool same_node(const standing& a, const standing& b) {
+    return a.on == b.on && a.entry.key == b.entry.key;
+}
+
+}  // namespace
 
 // The owner is not there (any more). If it was evicted, it is told why.
 auto lease_core::lost(core_ptr self, lock_name name, owner_token owner, time_point give_up)
@@ -124,6 +131,7 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         mine = std::move(*found);
         held = mine.has_value();
     }
+    const std::optional<standing> before = mine;
     const bool new_note = held && asked.note.is_set() && asked.note.value() != mine->entry.note;
     if (held && (new_note || asked.ttl != mine->entry.ttl)) {
         if (new_note) mine->entry.note = asked.note.value();
@@ -142,15 +150,26 @@ auto lease_core::renew(core_ptr self, ask::renew asked, time_point give_up) -> r
         held = mine.has_value();
     }
     // One whose time was over meanwhile is not in the book: its node is being removed.
+    bool stale = false;
     held = held && self->book_.update(at, [&](standing& one) {
+        stale = !same_node(one, *before) && !same_node(one, *mine);
+        if (stale) return;
         mine->ends = std::max(one.ends, since + granted_for(*mine));
         mine->holds = true;
         one = *mine;
     });
-    if (held) co_return lease_reply(answer::renewed{.ttl = granted_for(*mine)});
+    if (held && !stale) co_return lease_reply(answer::renewed{.ttl = granted_for(*mine)});
     reply telling = lost(self, asked.name, asked.owner, give_up);
     result<lease_reply> told = co_await telling;
-    if (told) self->book_.take(at);
+    const std::optional<standing> now_there = self->book_.find(at);
+    if (told && before && now_there && !same_node(*now_there, *before)) {
+        // Another request of this owner has moved it meanwhile.
+        reply again = renew(self, std::move(asked), give_up);
+        result<lease_reply> answered_again = co_await again;
+        co_return answered_again;
+    }
+    if (!told) co_return told;
+    if (const auto gone = self->book_.take(at)) self->forget(at, *gone);
     co_return told;
 }
 
@@ -187,7 +206,10 @@ auto lease_core::end(core_ptr self, lock_name name, owner_token owner, fencing_t
     answered removed = co_await removing;
     self->book_.take(at);
     if (removed.is == outcome::done) co_return true;
-    if (removed.is == outcome::no_node) co_return removed.doubt;  // an attempt of ours removed it
+    if (removed.is == outcome::no_node) {
+        self->forget(at, *mine);  // it may have been moved without our knowing
+        co_return removed.doubt;  // an attempt of ours removed it
+    }
     if (removed.is == outcome::session_over) co_return removed.doubt;
     self->forget(at, *mine);
     co_return std::unexpected(self->problem(removed));

@@ -45,15 +45,22 @@ auto lease_core::move(core_ptr self, lock_name name, standing mine, ordered::que
         if (said.is == outcome::no_connection) {
             later<ordered::queue_order> reading = read_queue(self, to, name, give_up);
             result<ordered::queue_order> queue = co_await reading;
-            if (!queue) co_return fail(errc::outcome_unknown, std::move(queue.error().detail));
+            if (!queue) {
+                self->suspect(name, mine, changed, to);
+                co_return fail(errc::outcome_unknown, std::move(queue.error().detail));
+            }
             std::int64_t session = 0;
             later<ordered::queue_entry> looking =
                 with_data(self, to, name, changed, give_up, &session);
             result<ordered::queue_entry> seen = co_await looking;
-            if (!seen) co_return fail(errc::outcome_unknown, std::move(seen.error().detail));
+            if (!seen) {
+                self->suspect(name, mine, changed, to);
+                co_return fail(errc::outcome_unknown, std::move(seen.error().detail));
+            }
             moved = session == to->id();
             if (!moved) continue;
         }
+        if (said.is == outcome::timed_out) self->suspect(name, mine, changed, to);
         if (!moved) co_return std::unexpected(self->problem(said));
         mine.entry = std::move(changed);
         mine.on->unwatch(std::exchange(mine.watch, 0));
@@ -63,6 +70,22 @@ auto lease_core::move(core_ptr self, lock_name name, standing mine, ordered::que
     co_return fail(
         errc::unavailable,
         fmt::format("zookeeper: the connection was lost again and again at '{}'", name.value()));
+}
+
+// It may stand on `to` now. An owner that the book does not know is written there as one that may
+// have a node, so that it can ask again, and its node goes with its time. One that it knows keeps
+// what the book says until it asks again: sweep() removes the node when the book has let go.
+void lease_core::suspect(const lock_name& name, const standing& mine,
+                         const ordered::queue_entry& changed, const session_ptr& to) {
+    const place at{name.value(), changed.owner};
+    if (!book_.find(at)) {
+        standing perhaps{.entry = changed, .on = to, .ttl = mine.ttl};
+        perhaps.entry.key.clear();
+        perhaps.ends = now() + granted_for(perhaps);
+        put(at, std::move(perhaps));
+        return;
+    }
+    sweep_later({to, at});
 }
 
 auto lease_core::lengthen(core_ptr self, lock_name name, standing mine, duration ttl,

@@ -12,9 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The longest that a library of 32-bit milliseconds is asked for is a day and a third.
-constexpr std::array<duration, 15> classes{1s,  2s,  3s,   4s,   8s,   14s,   20s,    27s,
-                                           40s, 80s, 160s, 400s, 800s, 5400s, 115200s};
+// Twice the usual ttls. The longest is two days: the library counts milliseconds in 32 bits.
+constexpr std::array<duration, 16> classes{1s,  2s,  3s,   4s,   6s,   10s,   20s,   30s,
+                                           40s, 60s, 120s, 240s, 600s, 1200s, 7200s, 172800s};
 
 std::string joined(const zookeeper_options& options) {
     std::string all;
@@ -35,9 +35,7 @@ zookeeper_client::~zookeeper_client() {
 }
 
 duration zookeeper_client::timeout_for(duration ttl) {
-    const auto found = std::ranges::lower_bound(classes, ttl, {}, [](duration one) {
-        return one * 3 / 4;  // zookeeper_session::safe_time()
-    });
+    const auto found = std::ranges::lower_bound(classes, ttl, {}, &zookeeper_session::safe_part);
     return found == classes.end() ? classes.back() : *found;
 }
 

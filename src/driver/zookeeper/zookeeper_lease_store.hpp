@@ -13,9 +13,9 @@
 /// (lease_core.hpp).
 ///
 /// While the store lives it removes what nobody renewed at the end of its ttl. What a process that
-/// died leaves ends with its session: after its ttl, and up to half as long again, or what the
-/// servers take as the shortest timeout. They also have a longest: a lease lasts at most three
-/// quarters of it, whatever was asked for, and is renewed in that time. Names are served in the
+/// died leaves ends with its session: after twice its ttl or more, or what the servers take as the
+/// shortest timeout. They also have a longest: a lease lasts at most half of it, whatever was asked
+/// for, and is renewed in that time. Names are served in the
 /// order of coming; a request to barge waits its turn like any other, and a waiter that was away
 /// for 3 s comes back as the last. A fence is 128 times the czxid of the holder's node.
 namespace holdfast::zookeeper {

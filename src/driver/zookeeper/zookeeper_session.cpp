@@ -251,7 +251,6 @@ void zookeeper_session::land(std::uint64_t number) {
 auto zookeeper_session::send(request asked, time_point give_up) -> pending<answered> {
     const pending<answered> answer;
     int rc = ZINVALIDSTATE;
-    if (on_deadline_) on_deadline_(give_up);
     {
         const std::scoped_lock guard(mutex_);
         if (handle_ != nullptr) {
@@ -266,6 +265,8 @@ auto zookeeper_session::send(request asked, time_point give_up) -> pending<answe
             }
         }
     }
+    // Not before it is in the list: whoever looks there in between would not see it.
+    if (rc == ZOK && on_deadline_) on_deadline_(give_up);
     if (rc != ZOK) {
         answered said{.is = outcome_of(rc)};
         said.why = zerror(rc);
@@ -279,7 +280,6 @@ auto zookeeper_session::connected(time_point give_up) -> pending<bool> {
     const pending<bool> answer;
     bool now = false;
     bool later = false;
-    if (on_deadline_) on_deadline_(give_up);
     {
         // The library says that it is connected before it tells so: nobody waits for an event that
         // has been.
@@ -288,6 +288,7 @@ auto zookeeper_session::connected(time_point give_up) -> pending<bool> {
         later = !now && handle_ != nullptr && !over_ && clock_.now() < give_up;
         if (later) waiting_.push_back({answer, give_up});
     }
+    if (later && on_deadline_) on_deadline_(give_up);  // after the list has it, as in send()
     if (!later) answer.complete(now);
     return answer;
 }

@@ -130,10 +130,13 @@ public:
     [[nodiscard]] duration asked_timeout() const noexcept { return asked_timeout_; }
     /// How long a lease may last from when a request was sent that the leader has answered.
     ///
-    /// A server that clients are connected to tells the leader of those it heard from every half
-    /// tick, and a session lasts two ticks at least. So the leader may count from up to a quarter
-    /// of the timeout before our request.
-    [[nodiscard]] duration safe_time() const { return timeout() * 3 / 4; }
+    /// That the leader answered a request does not mean that it counts from there. A server that
+    /// clients are connected to tells it every half tick of those it heard from since it last told.
+    /// If that server fails just then, what it heard in the last half tick is not told; and before
+    /// that the library may have been silent for a third of the timeout, when it pings. Together
+    /// this is half of the timeout at most, for a session of two ticks or more.
+    [[nodiscard]] duration safe_time() const { return safe_part(timeout()); }
+    [[nodiscard]] static constexpr duration safe_part(duration timeout) { return timeout / 2; }
 
     /// Answers requests that are overdue with `timed_out`. Returns when to call it again.
     time_point expire_overdue(time_point now);

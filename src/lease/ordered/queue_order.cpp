@@ -75,13 +75,15 @@ const queue_entry* queue_order::blocker_of(const queue_entry& entry) const {
 
 std::optional<error> queue_order::unfit(const ask::acquire& asked) const {
     const auto counts = [](const lease_mode& mode) { return mode.type == kind::permit; };
-    for (const queue_entry& one : entries_) {
-        if (one.is_foreign() || counts(one.mode) == counts(asked.mode)) continue;
-        return error{errc::invalid_argument,
-                     fmt::format("'{}' is held as a {}: use another name for a {}",
-                                 asked.name.value(), word_for(one.mode), word_for(asked.mode))};
-    }
     const queue_entry* const mine = find(asked.owner);
+    for (const queue_entry& one : entries_) {
+        if (!one.is_foreign() && counts(one.mode) != counts(asked.mode)) {
+            return error{errc::invalid_argument,
+                         fmt::format("'{}' is held as a {}: use another name for a {}",
+                                     asked.name.value(), word_for(one.mode), word_for(asked.mode))};
+        }
+        if (&one == mine) break;  // one that came later is refused itself
+    }
     if (mine != nullptr && mine->mode.type == kind::shared && asked.mode.type == kind::exclusive) {
         return error{
             errc::invalid_argument,

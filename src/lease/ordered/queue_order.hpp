@@ -47,8 +47,8 @@ public:
     /// Requires: `entry` is one of entries() and does not hold the name.
     [[nodiscard]] const queue_entry* blocker_of(const queue_entry& entry) const;
 
-    /// A name is not held by permits and in another way at once, and a sharer cannot become the
-    /// writer.
+    /// A name is not held by permits and in another way at once: whoever comes later is refused,
+    /// so those behind the asker's entry do not matter. And a sharer cannot become the writer.
     [[nodiscard]] std::optional<error> unfit(const ask::acquire& asked) const;
 
 private:

@@ -96,14 +96,14 @@ void examine_session(const zookeeper::ensemble_report& seen, findings& found) {
         return;
     }
     const auto seconds = [](duration d) { return std::chrono::duration<double>(d).count(); };
-    const double longest = seconds(seen.longest) * 3 / 4;
+    const double longest = seconds(seen.longest) / 2;  // zookeeper_session::safe_part()
     const bool brief = longest < 30;
     found.push_back(
         {brief ? level::note : level::good, "session", "",
          fmt::format("timeouts from {:g} s to {:g} s: a lease lasts at most {:g} s "
                      "without a renewal",
                      seconds(seen.shortest), seconds(seen.longest), longest),
-         brief ? "set maxSessionTimeout to 40000 or more for the usual ttl of 30 s" : ""});
+         brief ? "set maxSessionTimeout to 60000 or more for the usual ttl of 30 s" : ""});
     if (seen.write_time == duration::zero()) return;
     const bool slow = seen.write_time > slow_ensemble_write;
     found.push_back(
