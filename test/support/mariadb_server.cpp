@@ -73,14 +73,14 @@ mariadb_server::mariadb_server(mariadb_options options)
       port_(free_port()) {
     const auto& directory = directory_->path();
     give_to_mysql(directory);
-    run_to_success({.argv = as_mysql({"mariadb-install-db", "--no-defaults",
-                                      "--datadir=" + (directory / "data").string(),
-                                      "--tmpdir=" + directory.string(),
-                                      "--auth-root-authentication-method=normal", "--skip-test-db",
-                                      "--skip-name-resolve", log_size, plain_files}),
-                    .output = directory / "install.log",
-                    .directory = directory},
-                   60s);
+    run_to_success(
+        {.argv = as_mysql(
+             {"mariadb-install-db", "--no-defaults", "--datadir=" + (directory / "data").string(),
+              "--tmpdir=" + directory.string(), "--auth-root-authentication-method=normal",
+              "--skip-test-db", "--skip-name-resolve", log_size, plain_files}),
+         .output = directory / "install.log",
+         .directory = directory},
+        60s);
     if (options_.tls != nullptr) {
         copy_for_mysql(options_.tls->ca_certificate(), directory / "ca.crt");
         copy_for_mysql(options_.tls->server_certificate(), directory / "server.crt");
