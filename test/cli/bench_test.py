@@ -178,7 +178,7 @@ class Bench(Case):
         self.assertGreater(one["least_slack_ms"], 0)
 
     def test_keeper_takes_a_redis_of_its_own(self):
-        (one,) = self.figures("keeper", "--engine", "redis:", "--leases", "2000", "--ttl", "900ms")
+        (one,) = self.figures("keeper", "--engine", "redis:", "--leases", "2000", "--ttl", "2s")
         self.assertEqual((one["engine"], one["leases"], one["lost"]), ("redis:", 2000, 0))
         self.assertGreaterEqual(one["renewed"], 14000)
 

@@ -43,7 +43,8 @@ TEST_F(redis_persistent_lock, stays_held) {
     refused();
     ASSERT_TRUE(std::move(held).release());
     EXPECT_TRUE(waiter.get());
-    EXPECT_EQ(server.raw("EXISTS", "lock:job"), reply::integer(0));
+    test::wait_for("the waiter's lease to be given back",
+                   [&] { return server.raw("EXISTS", "lock:job") == reply::integer(0); });
 }
 
 TEST_F(redis_persistent_lock, gets_its_ttl_again_by_a_renewal) {

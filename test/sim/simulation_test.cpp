@@ -171,12 +171,14 @@ TEST(simulation, has_quorums_whose_programs_are_granted_leases) {
     limits calm;
     calm.without.set();
     calm.servers = shape::quorum;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    std::set<unsigned> sizes;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         const verdict seen = run_seed(seed, calm);
-        EXPECT_EQ(seen.how.nodes, 5U);
+        sizes.insert(seen.how.nodes);
         EXPECT_TRUE(seen.good()) << seed << ": " << seen.found.front().text;
         EXPECT_GT(seen.events, 100U);
     }
+    EXPECT_EQ(sizes, (std::set<unsigned>{3, 5}));
 }
 
 TEST(drifting_clock, says_when_it_will_show_a_time) {
