@@ -73,9 +73,11 @@ TEST_P(lease_set_promise, while_it_waits_for_one_it_holds_no_later_one) {
     auto held = take(two, "b");
     auto waits = std::async(std::launch::async,
                             [&] { return one.acquire_all({"c", "b", "a"}, options(forever)); });
+    // All are asked for at once, so that the place may come before the lease.
     wait_for("it to stand in line for b", [&] { return waiting("b") == 1; });
+    wait_for("it to hold a", [&] { return !two.list("a")->empty(); });
     EXPECT_EQ(two.mutex("a").try_acquire(options()).error(), errc::busy);
-    EXPECT_TRUE(is_free("c"));
+    wait_for("it to have given c back", [&] { return is_free("c"); });
     EXPECT_TRUE(std::move(held).release());
     auto all = waits.get().value();
     EXPECT_TRUE(all.held());
