@@ -45,7 +45,7 @@ public:
 
     linearization run() {
         linearization found;
-        found.possible = step({}, {});
+        found.possible = explore({});
         found.given_up = visited_.size() >= most_;
         if (found.given_up) found.possible = true;
         if (!found.possible) found.stuck_at = stuck_;
@@ -107,27 +107,58 @@ private:
             .second;
     }
 
-    bool step(const lock_state& now, progress so_far) {
-        if (left_ == 0) return true;
+    /// What has happened so far, and which of the operations that may come next were tried.
+    struct place_in_search {
+        lock_state now;
+        progress so_far;
+        std::vector<std::size_t> next;
+        std::size_t tried = 0;
+    };
+
+    /// False: it was seen before, or there were too many.
+    bool enter(const lock_state& now, const progress& so_far) {
         if (visited_.size() >= most_) return false;
-        so_far = moved_on(so_far);
-        if (!is_new(so_far, now)) return false;
-        const auto next = candidates(so_far);
-        for (const std::size_t i : next) {
-            const auto then = after(now, at(i));
-            if (!then) continue;
-            done_[i] = '1';
-            left_ -= at(i).must_happen ? 1 : 0;
-            if (step(*then, {so_far.first_left, std::max(so_far.end, i + 1), so_far.count + 1})) {
-                return true;
-            }
-            left_ += at(i).must_happen ? 1 : 0;
-            done_[i] = '0';
-        }
-        if (so_far.count >= furthest_) {
-            furthest_ = so_far.count;
+        const progress here = moved_on(so_far);
+        if (!is_new(here, now)) return false;
+        path_.push_back({now, here, candidates(here)});
+        return true;
+    }
+
+    void mark(std::size_t i, bool happened) {
+        done_[i] = happened ? '1' : '0';
+        const std::size_t one = at(i).must_happen ? 1 : 0;
+        left_ = happened ? left_ - one : left_ + one;
+    }
+
+    void leave() {
+        const place_in_search& here = path_.back();
+        if (here.so_far.count >= furthest_) {
+            furthest_ = here.so_far.count;
             stuck_.clear();
-            for (const std::size_t i : next) stuck_.push_back(order_[i]);
+            for (const std::size_t i : here.next) stuck_.push_back(order_[i]);
+        }
+        path_.pop_back();
+        if (!path_.empty()) mark(path_.back().next[path_.back().tried - 1], false);
+    }
+
+    // Without recursion: a history of a fault lab is deeper than a thread's stack.
+    bool explore(const lock_state& first) {
+        if (left_ == 0) return true;
+        enter(first, {});
+        while (!path_.empty()) {
+            place_in_search& here = path_.back();
+            if (here.tried == here.next.size()) {
+                leave();
+                continue;
+            }
+            const std::size_t i = here.next[here.tried++];
+            const auto then = after(here.now, at(i));
+            if (!then) continue;
+            mark(i, true);
+            if (left_ == 0) return true;
+            const progress so_far = {here.so_far.first_left, std::max(here.so_far.end, i + 1),
+                                     here.so_far.count + 1};
+            if (!enter(*then, so_far)) mark(i, false);
         }
         return false;
     }
@@ -140,6 +171,7 @@ private:
     std::size_t furthest_ = 0;
     std::vector<std::size_t> stuck_;
     std::set<configuration> visited_;
+    std::vector<place_in_search> path_;
 };
 
 }  // namespace
